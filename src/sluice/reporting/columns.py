@@ -24,16 +24,19 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.formatting import NOTHING
-from sluice.reporting.table_style import NameCell, left_out, name_cell, plain_table, plain_text
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-    from rich.table import Table
-    from rich.text import Text
+from sluice.reporting.table_style import (
+    NameCell,
+    Table,
+    Text,
+    left_out,
+    name_cell,
+    plain_table,
+    plain_text,
+)
 
 Row = TypeVar("Row")
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sluice.model.errors import SluiceError
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    import pandas as pd
+
+DataFrame: TypeAlias = "pd.DataFrame"  # for annotations: pandas is an extra
 
 
 class MissingExtra(SluiceError):

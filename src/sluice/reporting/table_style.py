@@ -12,17 +12,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sluice.reporting.formatting import columns, count, counted, distinguished, shortened, visible
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    import rich.panel
+    import rich.text
+    from rich.console import Console, ConsoleOptions, RenderResult
     from rich.measure import Measurement
-    from rich.panel import Panel
     from rich.style import StyleType
-    from rich.table import Column, Table
-    from rich.text import Text
+    from rich.table import Column
+
+# Types of Rich for annotations: Rich itself is imported when a table is made.
+Panel: TypeAlias = "rich.panel.Panel"
+RenderableType: TypeAlias = "rich.console.RenderableType"
+Table: TypeAlias = "rich.table.Table"
+Text: TypeAlias = "rich.text.Text"
 
 UNLIMITED = 10_000  # columns of an output that is not a terminal
 PIPED_WIDTH = 100  # columns of a table there; only what cannot be broken is wider

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.reporting.advise.result import Advice, Differences
 from sluice.reporting.formatting import NOTHING, count, counted, duration
-from sluice.reporting.table_style import plain_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from sluice.reporting.table_style import Table, plain_table
 
 _SHOWN = ("bill_usd", "deadlines_met", "response_s", "wait_s_p95", "makespan_s", "fairness_worst")
 _SHARES = ("load", "peak_load", "deadline_share", "small_share", "reduce_share", "cv", "stragglers",

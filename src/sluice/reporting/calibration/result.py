@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 from sluice.estimate.calibration import Accuracy, Calibration, ProfileCalibration, RunComparison
 from sluice.estimate.fits import ModelFit
@@ -15,11 +14,8 @@ from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.calibration.chart import calibration_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.prediction.result import change_fields
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from sluice.estimate.calibration import Accuracy, Calibration, ProfileCalibration, RunComparison
 from sluice.estimate.prediction import Predictor
@@ -12,11 +11,7 @@ from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.calibration.result import CalibrationReport
 from sluice.reporting.formatting import NOTHING, count, counted, duration_tight, share, signed, size
 from sluice.reporting.prediction.level_changes import change_text
-from sluice.reporting.table_style import name_cell, plain_table, plain_text
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
+from sluice.reporting.table_style import RenderableType, Table, name_cell, plain_table, plain_text
 
 _RUNS_MAX = 60
 _OUTLIERS_MAX = 5

@@ -6,19 +6,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING
 
 from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, UnreachableDeadlines
 from sluice.reporting.capacity.chart import capacity_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.prediction.result import PredictionReport
 from sluice.reporting.run.outcomes import JobReplay
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 _FORECAST = (
     "profile", "predicted_s", "low_s", "high_s", "level", "runs", "deadline_s",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, UnreachableDeadlines
 from sluice.reporting.capacity.result import CapacityResult
@@ -20,11 +19,7 @@ from sluice.reporting.formatting import (
     share,
 )
 from sluice.reporting.picking import picked_evenly
-from sluice.reporting.table_style import framed
-
-if TYPE_CHECKING:
-    from rich.panel import Panel
-    from rich.table import Table
+from sluice.reporting.table_style import Panel, Table, framed
 
 CLASSES_MAX = 50
 

@@ -13,15 +13,13 @@ from sluice.model.ids import JobId, PoolId
 from sluice.model.workload import Workload
 from sluice.reporting.compare.run_summary import PERCENTILES, RunSummary, tails
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.formatting import duration, share
 from sluice.reporting.run.outcomes import JobReplay
 from sluice.reporting.run.result import RunResult
 from sluice.reporting.run.slowdowns import percentile
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from sluice.reporting.fairness.result import FairnessResult
 
 ADVISED = "auto"  # the row of the newest advice

@@ -7,7 +7,7 @@ and the two figures do not read the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sluice.reporting.compare.result import ComparedScheduler, MeasureSpread, SchedulerComparison
 from sluice.reporting.formatting import (
@@ -21,11 +21,7 @@ from sluice.reporting.formatting import (
     shortened,
     tenths,
 )
-from sluice.reporting.table_style import left_out, name_cell, plain_table, plain_text
-
-if TYPE_CHECKING:
-    from rich.table import Table
-    from rich.text import Text
+from sluice.reporting.table_style import Table, Text, left_out, name_cell, plain_table, plain_text
 
 _POOL_ROWS_MAX = 24
 _HEAD_LETTERS = 30

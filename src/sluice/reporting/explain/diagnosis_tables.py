@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from sluice.estimate.run_anatomy import PathStep, Skew
 from sluice.reporting.columns import Column, column_table
@@ -22,16 +22,14 @@ from sluice.reporting.formatting import (
 )
 from sluice.reporting.table_style import (
     NameCell,
+    RenderableType,
+    Table,
     framed,
     left_out,
     name_cell,
     plain_table,
     plain_text,
 )
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
 
 STAGES_MAX = 6
 _STAGE_LETTERS = 44

@@ -9,11 +9,10 @@ from sluice.core.explain.why import PhaseWait, RunningAttempt, Why
 from sluice.core.transitions import JOB_ENDS, JobState
 from sluice.model.errors import sentence
 from sluice.reporting.formatting import count, counted, duration, visible
-from sluice.reporting.table_style import plain_grid, plain_text
+from sluice.reporting.table_style import Text, plain_grid, plain_text
 
 if TYPE_CHECKING:
     from rich.console import Group
-    from rich.text import Text
 
 _LINES_MAX = 200
 _DETAIL_LINES_MAX = 8

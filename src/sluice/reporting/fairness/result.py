@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 from sluice.model.queues import Pool
 from sluice.planning.sharing.fluid import plain
@@ -14,13 +13,10 @@ from sluice.planning.sharing.problem import SharingOptions, sharing_problem
 from sluice.policies.ltyarn.rules import ShareRules
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.fairness.chart import fairness_chart
 from sluice.reporting.fairness.tenants import TenantUse, tenant_use
 from sluice.reporting.run.result import RunResult
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 _RULE_OF = {"ltyarn": "ltrf", "ltrf": "ltrf", "mlrf": "mlrf", "karma": "karma", "decay": "decay"}
 _LIE_RUNS_MAX = 400

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from sluice.planning.sharing.ledger import Ledger, TenantPeriod
 from sluice.reporting.fairness.amounts import AmountUnit, unit_of
 from sluice.reporting.fairness.result import FairnessResult
 from sluice.reporting.formatting import NOTHING, duration, hundredths
-from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
-
-if TYPE_CHECKING:
-    from rich.panel import Panel
-    from rich.table import Table
-    from rich.text import Text
+from sluice.reporting.table_style import (
+    Panel,
+    Table,
+    Text,
+    framed,
+    left_out,
+    name_cell,
+    plain_table,
+    plain_text,
+)
 
 TENANTS_MAX = 50
 PERIODS_MAX = 12

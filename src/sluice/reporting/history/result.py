@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sluice.ingest.logs.report import LogRead, Skipped
 from sluice.model.errors import InvalidInput
 from sluice.model.history import PastPhase
 from sluice.reporting.columns import Column, column_document, column_frame
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import data_frame, required
+from sluice.reporting.extras import DataFrame, data_frame, required
 from sluice.reporting.formatting import NOTHING, count, size
 from sluice.reporting.table_style import name_cell
 from sluice.store.profiles.retention import Forgotten
@@ -22,9 +22,6 @@ from sluice.store.profiles.rows import StoredRun
 from sluice.store.profiles.statistics import QUANTILES, LengthStatistics
 from sluice.store.profiles.writing import Added
 from sluice.store.whole_file import whole_file
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 EXPORT_ENDINGS = (".csv", ".parquet")
 _ROWS_AT_ONCE = 10_000  # of a group of rows in a Parquet file

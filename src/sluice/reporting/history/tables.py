@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from sluice.model.history import PastRun
 from sluice.reporting.columns import Column, column_table
 from sluice.reporting.formatting import NOTHING, count, counted, distinguished, duration_tight, size
 from sluice.reporting.history.result import LOG_COLUMNS, Imported, ImportedLog, StoredProfiles
-from sluice.reporting.table_style import NameCell, left_out, name_cell, plain_table, plain_text
+from sluice.reporting.table_style import (
+    NameCell,
+    RenderableType,
+    Table,
+    Text,
+    left_out,
+    name_cell,
+    plain_table,
+    plain_text,
+)
 from sluice.store.profiles.rows import StoredRun
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-    from rich.text import Text
 
 ROWS_MAX = 50
 SKIPPED_SHOWN = 5

@@ -23,14 +23,12 @@ from sluice.planning.ordering.waiting_jobs import bounds_of
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.exports.workload_document import workload_document
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.formatting import NOTHING
 from sluice.reporting.order.chart import order_chart
 from sluice.reporting.run.outcomes import JobReplay, ResponseForecast, replay_document
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from sluice.planning.flow_shops.solver import FlowOrder
     from sluice.planning.stages.solver import StageSchedule
 

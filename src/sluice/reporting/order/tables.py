@@ -23,6 +23,9 @@ from sluice.reporting.table_style import (
     NAME_LETTERS_MAX,
     PIPED_WIDTH,
     UNLIMITED,
+    Panel,
+    Table,
+    Text,
     framed,
     left_out,
     plain_table,
@@ -30,10 +33,6 @@ from sluice.reporting.table_style import (
 )
 
 if TYPE_CHECKING:
-    from rich.panel import Panel
-    from rich.table import Table
-    from rich.text import Text
-
     from sluice.reporting.order.result import OrderResult
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.model.errors import InvalidInput
@@ -32,7 +32,7 @@ from sluice.reporting.exports.chosen_workload import chosen_document, chosen_wor
 from sluice.reporting.exports.fair_scheduler import SlotQueue, fair_scheduler_xml
 from sluice.reporting.exports.mapreduce_options import TunedJob, mapreduce_options
 from sluice.reporting.exports.workload_document import workload_document
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.formatting import counted, duration, money
 from sluice.reporting.plan.chart import (
     JOBS_SHOWN_MAX,
@@ -43,9 +43,6 @@ from sluice.reporting.plan.chart import (
     pareto_chart,
 )
 from sluice.reporting.run.outcomes import JobReplay, ResponseForecast, replay_document
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # A document with more allocations (plans times jobs) would fill the memory.
 ALLOCATIONS_MAX = 3_000_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sluice.model.limits import PlanLimits
 from sluice.planning.pareto.frontier import Plan
@@ -30,12 +30,15 @@ from sluice.reporting.formatting import (
 from sluice.reporting.picking import picked_evenly
 from sluice.reporting.plan.result import Off, PlanResult
 from sluice.reporting.run.outcomes import ResponseForecast
-from sluice.reporting.table_style import framed, left_out, plain_table, plain_text
-
-if TYPE_CHECKING:
-    from rich.panel import Panel
-    from rich.table import Table
-    from rich.text import Text
+from sluice.reporting.table_style import (
+    Panel,
+    Table,
+    Text,
+    framed,
+    left_out,
+    plain_table,
+    plain_text,
+)
 
 PLANS_MAX = 20
 JOBS_MAX = 50

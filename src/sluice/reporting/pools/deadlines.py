@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sluice.model.vm_pools import VmType
 from sluice.planning.pools.deadline_prices import DeadlinePrice, EarlierDeadline
@@ -12,10 +11,7 @@ from sluice.planning.pools.problem import PoolJob
 from sluice.planning.pools.schedule import PoolSchedule
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import count, counted, hundredths, tenths, visible
-from sluice.reporting.table_style import plain_table, plain_text
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from sluice.reporting.table_style import Table, plain_table, plain_text
 
 _NAMED_MAX = 3
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sluice.planning.pools.offline_optimum import OfflineOptimum
 from sluice.planning.pools.schedule import PoolSchedule
@@ -12,11 +11,7 @@ from sluice.planning.pools.slots import Slot
 from sluice.reporting.columns import Column, column_document, column_table
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import NOTHING, count, hundredths, tenths
-from sluice.reporting.table_style import framed
-
-if TYPE_CHECKING:
-    from rich.panel import Panel
-    from rich.table import Table
+from sluice.reporting.table_style import Panel, Table, framed
 
 _ROWS_MAX = 50
 

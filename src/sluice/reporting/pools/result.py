@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from sluice.estimate.job_forecasts import JobForecast
 from sluice.planning.pools.deadline_prices import EarlierDeadline
@@ -16,14 +15,11 @@ from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.columns import Column, column_document
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.formatting import count, hundredths, tenths
 from sluice.reporting.pools.chart import pools_chart
 from sluice.reporting.pools.deadlines import earlier_document
 from sluice.reporting.run.outcomes import ResponseForecast
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 _INTERVAL = ("low_s", "high_s", "deadline_probability")
 

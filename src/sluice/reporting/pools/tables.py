@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from sluice.model.vm_pools import PoolChange
 from sluice.planning.pools.schedule import PoolOutcome
@@ -12,11 +11,7 @@ from sluice.reporting.columns import Column, column_table
 from sluice.reporting.formatting import count, counted, duration, hundredths, listed, share, tenths
 from sluice.reporting.pools.result import LeastServersResult, PoolsResult
 from sluice.reporting.run.outcomes import ResponseForecast
-from sluice.reporting.table_style import framed, left_out, name_cell, plain_table
-
-if TYPE_CHECKING:
-    from rich.panel import Panel
-    from rich.table import Table
+from sluice.reporting.table_style import Panel, Table, framed, left_out, name_cell, plain_table
 
 ROWS_MAX = 50
 

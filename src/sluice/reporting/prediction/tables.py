@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sluice.reporting.columns import column_table
 from sluice.reporting.formatting import counted, listed
@@ -16,11 +15,7 @@ from sluice.reporting.prediction.result import (
     JobPrediction,
     PredictionReport,
 )
-from sluice.reporting.table_style import plain_text
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
+from sluice.reporting.table_style import RenderableType, Table, plain_text
 
 JOBS_MAX = 60
 _REASONS_MAX = 8

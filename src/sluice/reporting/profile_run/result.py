@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from sluice.estimate.demand import NodeCapacity, SandboxProfile
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.history import PastRun
 from sluice.model.resources import RESOURCE_NAMES
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import data_frame
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from sluice.reporting.extras import DataFrame, data_frame
 
 
 class TrialLike(Protocol):

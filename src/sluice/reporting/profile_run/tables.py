@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from sluice.estimate.demand import SandboxProfile
 from sluice.estimate.run_setting import NotEnoughData
 from sluice.model.resources import RESOURCE_NAMES
 from sluice.reporting.formatting import NOTHING, duration, shortened
 from sluice.reporting.profile_run.result import JobTrials, SandboxReport, TrialLike
-from sluice.reporting.table_style import plain_table, plain_text
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
+from sluice.reporting.table_style import RenderableType, plain_table, plain_text
 
 _JOB_WIDTH = 20
 _SHORT = {"cpu": "cpu", "io": "io", "memory": "mem", "network": "net"}

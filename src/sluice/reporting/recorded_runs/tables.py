@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sluice.reporting.columns import Column, column_table
 from sluice.reporting.formatting import NOTHING, count, duration, size
@@ -14,13 +14,16 @@ from sluice.reporting.recorded_runs.result import (
     RecordedRun,
     RecordedRuns,
 )
-from sluice.reporting.table_style import framed, left_out, plain_text, short_name
+from sluice.reporting.table_style import (
+    RenderableType,
+    Table,
+    Text,
+    framed,
+    left_out,
+    plain_text,
+    short_name,
+)
 from sluice.store.run_info import RunState
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-    from rich.text import Text
 
 ROWS_MAX = 100
 _FILE_WIDTH, _PATH_WIDTH, _JOB_WIDTH, _OUTPUT_WIDTH = 10, 44, 24, 34

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sluice.core.state import ClusterState
 from sluice.core.transitions import JobState
 from sluice.model.prices import Prices
 from sluice.reporting.formatting import count, counted, duration_tight, money
-from sluice.reporting.table_style import left_out, name_cell, plain_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from sluice.reporting.table_style import Table, left_out, name_cell, plain_table
 
 _ROWS_MAX = 50
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 
 from sluice.model.errors import InvalidInput
 from sluice.model.name_types import ChartName
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.formatting import count, counted, duration, share
 from sluice.reporting.run import trace
 from sluice.reporting.run.figures import RunFigures
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from sluice.reporting.charts.chart import Chart
 
 _NOTEBOOK_JOBS_MAX = 20

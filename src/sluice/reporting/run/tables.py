@@ -27,13 +27,9 @@ from sluice.reporting.formatting import (
 from sluice.reporting.run.idleness import Idleness
 from sluice.reporting.run.outcomes import REPLAY_COLUMNS, UNCOMMITTED
 from sluice.reporting.run.rented import bill_text
-from sluice.reporting.table_style import framed, name_cell, plain_text
+from sluice.reporting.table_style import Panel, Table, Text, framed, name_cell, plain_text
 
 if TYPE_CHECKING:
-    from rich.panel import Panel
-    from rich.table import Table
-    from rich.text import Text
-
     from sluice.reporting.run.outcomes import JobOutcome
     from sluice.reporting.run.result import RunResult
     from sluice.reporting.table_style import NameCell

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sluice.reporting.columns import Column, column_table, field
 from sluice.reporting.formatting import NOTHING, counted, money
-from sluice.reporting.table_style import left_out, plain_table, plain_text, short_name
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from sluice.reporting.table_style import Table, left_out, plain_table, plain_text, short_name
 
 GLYPHS = {
     "waiting": "○", "running": "▶", "done": "✓", "failed": "✕", "killed": "✕", "refused": "⊘",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sluice.planning.sharing.fairness import jain_index
 from sluice.planning.sharing.fluid import SharingHistory, plain
@@ -11,11 +11,8 @@ from sluice.planning.sharing.misreports import Misreport
 from sluice.planning.sharing.problem import Number
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.share.chart import share_chart
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 _DEMANDED = (
     "demand_new",

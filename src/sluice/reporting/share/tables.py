@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sluice.reporting.formatting import counted, hundredths, listed, share
 from sluice.reporting.share.result import ShareResult
-from sluice.reporting.table_style import framed, left_out, name_cell, plain_table, plain_text
-
-if TYPE_CHECKING:
-    from rich.panel import Panel
-    from rich.table import Table
+from sluice.reporting.table_style import (
+    Panel,
+    Table,
+    framed,
+    left_out,
+    name_cell,
+    plain_table,
+    plain_text,
+)
 
 MEMBERS_MAX = 50
 STEPS_MAX = 24

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from sluice.reporting.columns import Column, any_of, column_table
 from sluice.reporting.formatting import count, counted, duration, duration_tight, money, share
 from sluice.reporting.size.result import ClusterSize, SizePoint
-from sluice.reporting.table_style import framed, plain_text
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
+from sluice.reporting.table_style import RenderableType, Table, framed, plain_text
 
 
 def views(result: ClusterSize) -> Iterator[RenderableType]:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 from sluice.model.errors import sentence
 from sluice.reporting.columns import Column, column_document, column_table
 from sluice.reporting.document_html import NotebookView
 from sluice.reporting.formatting import counted, shortened
-from sluice.reporting.table_style import short_name
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from sluice.reporting.table_style import Table, short_name
 
 _BODY_LETTERS_MAX = 200
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.model.queue_tree import QueueTree
@@ -12,12 +11,9 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.compare.result import MeasureSpread, spreads_document
 from sluice.reporting.compare.run_summary import RunSummary, tails
 from sluice.reporting.document_html import NotebookView
-from sluice.reporting.extras import data_frame
+from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.whatif.chart import whatif_chart
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 QueueFigures = Mapping[str, float | None]
 DECISIVE = ("wait_s_p95", "slowdown_p95")  # who wins and who loses

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from sluice.reporting.columns import Column, column_table
 from sluice.reporting.compare.result import MeasureSpread
@@ -17,11 +16,8 @@ from sluice.reporting.formatting import (
     share,
     visible,
 )
-from sluice.reporting.table_style import name_cell, plain_table
+from sluice.reporting.table_style import Table, name_cell, plain_table
 from sluice.reporting.whatif.result import DECISIVE, QueueEffect, WhatIf
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 _Spreads = Mapping[str, MeasureSpread | None]
 _COLUMNS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
