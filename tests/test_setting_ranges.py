@@ -12,6 +12,8 @@ from typing import NamedTuple
 from tests.subject import HOUSE
 
 from sluice.bootstrap.settings import declarations, resolved_settings
+from sluice.core.rules import Rules
+from sluice.core.settings import CoreSettings
 from sluice.model.errors import InvalidInput
 from sluice.model.settings import NUMBER_MIN, SettingKind, written
 
@@ -124,7 +126,7 @@ yarn.rack_locality_threshold    [-1, 1] or none
 """
 
 _ROW = re.compile(r"(\S+) +(whole )?([\[(])(\S+), (\S+)([\])])( or none)?")
-_DOCUMENTED = re.compile(r"^\| `([\w.-]+)` \| (.*?) \|", re.M)
+_DOCUMENTED = re.compile(r"^\| `([\w.-]+)` \| (.*?) \|", re.MULTILINE)
 _NUMERIC = {SettingKind.NUMBER, SettingKind.WHOLE, SettingKind.SPAN, SettingKind.NUMBERS}
 
 
@@ -178,6 +180,12 @@ def test_each_setting_has_the_default_in_the_documentation():
     }
 
     assert defaults == dict(_DOCUMENTED.findall(text))
+
+
+def test_the_core_has_the_same_defaults_without_settings():
+    rules, core = Rules(), CoreSettings()
+
+    assert vars(core) == {name: getattr(rules, name) for name in vars(core)}
 
 
 def test_each_setting_takes_the_ends_of_its_range():

@@ -55,3 +55,14 @@ def test_a_node_index_past_the_last_level_is_not_in_the_set():
 
     assert -1 == numbers.first_from(900)
     assert [5] == members(numbers)
+
+
+def test_each_number_of_more_than_one_word_is_discarded():
+    """Of 1,200 numbers some are the last of their word, and some the first."""
+    numbers, expected = IndexSet(), list(range(1200))
+    for number in expected:
+        numbers.add(number)
+    for number in range(0, 1200, 2):
+        numbers.discard(number)
+
+    assert members(numbers) == expected[1::2]

@@ -220,3 +220,15 @@ def test_stages_match_by_name_and_order_when_their_ids_shift():
         measured[0].setting.names
     )
     assert [1.0, 2.0, 3.0] == [phase.lengths.avg_s(4) for phase in phases_from_runs(runs[::-1])]
+
+
+def test_a_scaled_prediction_has_all_of_its_times_multiplied():
+    result = predictor(MachineModel().runs(settings(), draws(4)))
+    whole = result.predict(with_slots(next(iter(result.settings)), 7))
+    scaled = whole.scaled(2.0)
+
+    assert (scaled.elapsed_s, scaled.overhead_s) == (2 * whole.elapsed_s, 2 * whole.overhead_s)
+    for one, before in zip(scaled.phases, whole.phases, strict=True):
+        times_s = (one.avg_s, one.max_s, one.time_s)
+        assert times_s == (2 * before.avg_s, 2 * before.max_s, 2 * before.time_s)
+        assert (one.name, one.tasks, one.slots) == (before.name, before.tasks, before.slots)

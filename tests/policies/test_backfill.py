@@ -152,6 +152,22 @@ def named(rows):
     ]
 
 
+def test_a_reservation_that_was_earlier_is_renewed_first():
+    """Job c was reserved at 50 s and b at 100 s. As a ends early, c can start at once, although
+    b is ahead of it in the queue and could then start at 50 s.
+    """
+    jobs = [
+        ("a", 0, 5, 20, 100),
+        ("x", 0, 4, 50, 50),
+        ("b", 1, 10, 10, 10),
+        ("c", 2, 4, 40, 40),
+    ]  # fmt: skip
+
+    found = starts(sluice.simulate(workload(jobs), tasks="conservative"))
+
+    assert found == {"a": 0, "x": 0, "c": 20, "b": 60}
+
+
 def refereed(jobs, reservations):
     """Start instants by a second method: second by second, over arrays of free slots.
 

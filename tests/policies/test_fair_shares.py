@@ -11,7 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.policies.fluid_shares import fair_shares
 
-from sluice.policies.orders.fair_shares import Claim, fill
+from sluice.policies.orders.fair_shares import Claim, _below, fill
 
 weights = st.sampled_from([0.1, 0.3, 0.5, 0.7, 1.0, 1.0, 1.0, 2.0, 3.0, 7.7])
 extreme_weights = st.sampled_from([5e-324, 1e-310, 1e-300, 0.1, 1.0, 1e15, 1e300, 1e308])
@@ -44,6 +44,16 @@ def test_filling_equals_handing_out_one_by_one(slots, claims):
 def test_filling_copes_with_weights_as_far_apart_as_floats_can_be(slots, claims):
     """A workload file may give any weight above 0; quotients and products then overflow."""
     assert one_by_one(slots, claims) == fill(slots, claims)
+
+
+@pytest.mark.parametrize("weight", [1 / 3, 0.1, 0.7, 1.1])
+def test_slots_below_a_level_are_those_whose_quotients_are(weight):
+    """At levels just above and below a step, the product with the weight may round across it."""
+    claim = Claim(24, 30, weight)
+    steps = [(claim.running + count) / weight for count in range(claim.waiting)]
+    for step in steps:
+        for level in (math.nextafter(step, 0), step, math.nextafter(step, math.inf)):
+            assert _below(level, claim) == sum(one < level for one in steps)
 
 
 def test_golden_g5_shares_of_sixty_slots():

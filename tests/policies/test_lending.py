@@ -14,6 +14,7 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId
 from sluice.model.queues import Pool
 from sluice.model.slot_kind import SlotKind
+from sluice.policies.dynamicmr import loans
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 NO_REDUCE_SLOTS = """
@@ -33,6 +34,25 @@ def test_what_a_cap_keeps_from_starting_keeps_no_slot_idle(mode):
     )
 
     assert {("m", "map"): 1, ("r", "map"): 3, ("r", "reduce"): 2} == trackers.started("n1")
+
+
+def test_demand_counts_of_each_pool_what_its_cap_lets_start():
+    """Six maps wait in the capped pool, and three in the other one."""
+    capped = Pool(pool_id=PoolId("capped"), map_slots_max=2)
+    trackers = Trackers((4, 2), pools=(capped,))
+    demand = loans.Demand(trackers.state, has_caps=True)
+    counted = []
+    for job in (
+        map_reduce("one", 1, pool="capped"),
+        map_reduce("five", 5, pool="capped"),
+        map_reduce("free", 3, pool="free"),
+    ):
+        trackers.submit(job)
+        counted.append((demand.waiting(MAP), demand.tasks(MAP)))
+    trackers.beat("n1")
+
+    assert counted == [(1, 1), (2, 2), (5, 5)]
+    assert (demand.waiting(MAP), demand.tasks(MAP)) == (0, 5)
 
 
 @pytest.mark.parametrize("mode", BOTH_MODES)

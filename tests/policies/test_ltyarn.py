@@ -165,6 +165,16 @@ def test_minimum_shares_come_before_debts_and_maximum_shares_hold():
     assert {"a": 3.0, "b": 2.0, "c": 1.0} == running_at(result, 30.5)
 
 
+def test_a_wide_task_must_fit_below_the_maximum_share():
+    """Queue c has two of its three containers, and its next task needs two more."""
+    queues = [{"id": "a"}, {"id": "c", "share_max": 3}]
+    apps = [("x", "a", 0, [3] * 2), ("z", "c", 0, [3] * 6, {"units": 2})]
+
+    result = sluice.simulate(workload(6, queues, apps), tasks="ltyarn")
+
+    assert {"a": 2.0, "c": 2.0} == running_at(result, 1.5)
+
+
 @pytest.mark.parametrize("least", [0.5, 1])
 def test_a_minimum_share_of_one_container_comes_before_debts(least):
     """By its weight, queue a would wait for b, but for the first container."""

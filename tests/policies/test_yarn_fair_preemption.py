@@ -1,5 +1,6 @@
 """FairScheduler's preemption: who is starved, what is taken, and when it ends."""
 
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
@@ -124,6 +125,17 @@ def test_only_an_application_above_its_own_share_loses_tasks():
     cluster.start(small, "n2")
     cluster.app("b", pending=9)
     assert all(key[0] == cluster.full.number for key in cluster.update(3.0))
+
+
+def test_the_first_application_of_a_fifo_queue_keeps_its_share_and_the_others_nothing():
+    """The queue has all eight containers, and four as its share: the first one has five of them."""
+    cluster = Cluster(weighted("a", order=LeafOrder.FIFO), weighted("b"), full=4)
+    second = cluster.app("a")
+    for _ in range(3):
+        cluster.start(second, "n2")
+    cluster.app("b", pending=9)
+    lost = Counter(key[0] for key in cluster.update(3.0))
+    assert lost == {cluster.full.number: 1, second.number: 3}
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,12 @@ def test_the_rack_waits_for_the_delay_but_for_no_more_than_the_nodes(delay, miss
     assert asking.missed("n1") == missed, "a container on the rack begins the count again"
 
 
+def test_the_capacity_scheduler_misses_forty_nodes_by_default():
+    """Hadoop's default of yarn.scheduler.capacity.node-locality-delay."""
+    asking = Asking([("n0",)] * 9, ["r0"] * 50, rack_locality_delay=99)
+    assert asking.missed("n1") == 40
+
+
 @pytest.mark.parametrize(("more", "missed"), [(0, 1), (1, 2), (2, 3), (9, 5)])
 def test_other_racks_wait_for_the_additional_delay(more, missed):
     asking = Asking(

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.runs import even_nodes, map_reduce, simulate, totals
 
@@ -38,6 +38,8 @@ def test_replicas_are_one_anywhere_and_the_others_in_one_other_rack(nodes, racks
 
 
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(1, 9), st.integers(0, 9))
+@example(60, 1, 7, 0)  # `sample` draws six of 59 from a copy of the list
+@example(99, 1, 7, 0)  # and six of 98 by number
 def test_blocks_are_those_that_choice_and_sample_draw(nodes, racks, replicas, seed):
     """Placements of earlier versions stay, although the draws are no longer made one by one."""
     cluster = replace(even_nodes(nodes, 1, 1, racks=racks), has_racks=True)

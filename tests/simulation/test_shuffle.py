@@ -19,6 +19,7 @@ from sluice.model.job import Demand, Job, MapOutput, Phase
 from sluice.model.lengths import ConstantLengths, ListedLengths
 from sluice.model.resources import NOTHING, Resources
 from sluice.model.slot_kind import SlotKind
+from sluice.policies.orders.fifo import Fifo
 from sluice.simulation.agenda import NODE_RANK
 from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
@@ -75,6 +76,28 @@ def reduces(state, job_id="J"):
 
 def shared(cluster, *jobs, slowstart=1.0, **knobs):
     return simulate(cluster, jobs, slowstart=slowstart, contention="shared", **knobs)
+
+
+class WorksFrom(Fifo):
+    """First in, first out; a reduce may not begin its own work before 30 s."""
+
+    name = "works-from"
+
+    @property
+    def gates_work(self):
+        return True
+
+    def may_begin_work(self, attempt, state, now_s):
+        return now_s >= 30.0
+
+
+def test_a_reduce_that_may_not_begin_its_work_is_asked_again():
+    """All is there at 20 s, and the next event is the end of another job's map at 40 s."""
+    job, other = shuffled(output_bytes=200 * MB), shuffled("other", (40.0,))
+
+    state = simulate(nodes(), [job, other], WorksFrom(), contention="shared")
+
+    assert reduces(state) == [(40.0, 45.0)]
 
 
 # --- by hand: bytes -------------------------------------------------------------------------------

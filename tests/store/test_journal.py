@@ -563,3 +563,19 @@ def test_a_copied_journal_reads_the_same(said, tmp_path_factory):
     shutil.copy(said / "journal.db", copy)
 
     assert list(entries(copy)) == list(entries(said))
+
+
+@pytest.mark.parametrize("notes", [[], [Wake(4.0)]])
+def test_a_note_on_the_last_batch_stays_in_its_segment(tmp_path, notes):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    with Journal.create(first, HEADER) as journal:
+        journal.add([Tick(1.0)])
+        for note in notes:
+            journal.note([note])
+        journal.go_on_in(second, HEADER, "{}")
+
+    assert [row.kind for row in entries(first)][1:] == [
+        EntryKind.EVENT, *(EntryKind.DECISION for _ in notes),
+    ]  # fmt: skip

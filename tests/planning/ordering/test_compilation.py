@@ -23,6 +23,20 @@ from sluice.planning.ordering.solver import OrderingMethod, solve
 from sluice.planning.ordering.workloads import facebook
 
 
+def test_kernels_are_requested_once_and_not_where_they_are_compiled():
+    asked = []
+    loader = SimpleNamespace(request=lambda use, _: asked.append(use), loaded=lambda _: None)
+    made, budget = problem(*EXAMPLE_A), SearchBudget(lambda: 0.0, evaluations=9)
+    place = SearchContext(made, budget, loader=loader)
+    for _ in range(2):
+        place.request_compiled(KernelUse.PROOF)
+    assert asked == [KernelUse.PROOF]
+
+    compiled = replace(plain_kernels(), is_compiled=True)
+    SearchContext(made, budget, kernels=compiled, loader=loader).request_compiled(KernelUse.PROOF)
+    assert asked == [KernelUse.PROOF]
+
+
 def test_without_numba_there_is_the_plain_search(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     compiled_kernels.cache_clear()

@@ -1,5 +1,6 @@
 """Exact search against enumeration, the nine benchmarks, proofs and bounds."""
 
+import itertools
 import random
 
 import pytest
@@ -24,6 +25,7 @@ from sluice.planning.ordering.annealing import evaluated
 from sluice.planning.ordering.branch_and_bound import BranchAndBound
 from sluice.planning.ordering.compilation import compiled_kernels
 from sluice.planning.ordering.enumeration import enumerate_orders
+from sluice.planning.ordering.kernels.enumeration_kernel import next_order
 from sluice.planning.ordering.objectives import Objective, weighted_objective
 from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
 from sluice.planning.ordering.solver import OrderingMethod, solve
@@ -166,6 +168,16 @@ def test_the_nine_benchmarks_have_the_range_of_full_enumeration():
     assert (1086, 1563, 10409) == (found.best.makespan_s, found.makespan_s_max, found.total_s_max)
     least = enumerate_orders(context(benchmarks(9), may_compile=True), Objective.TCT)
     assert 4598 == least.best.total_s
+
+
+def test_the_next_order_is_the_next_in_lexicographic_order():
+    order, found = list(range(5)), []
+    while True:
+        found.append(tuple(order))
+        if not next_order(order):
+            break
+
+    assert found == list(itertools.permutations(range(5)))
 
 
 def test_enumeration_breaks_ties_by_the_other_measure_then_lexicographically():

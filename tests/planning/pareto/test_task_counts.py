@@ -21,7 +21,24 @@ from sluice.planning.pareto.problem import (
     PlanOptions,
     TaskTuning,
 )
+from sluice.planning.pareto.staircase import breaking_vms
 from sluice.planning.pareto.task_counts import PhaseCounts, best_with_at_most, tuned_choices
+
+
+@pytest.mark.parametrize("per_vm", [1, 2, 3])
+@pytest.mark.parametrize("tasks", [*range(1, 30), 97])
+def test_a_phase_gets_faster_at_its_breaking_numbers_of_vms_only(tasks, per_vm):
+    """Its waves, or those of all tasks but the last one, become fewer there."""
+
+    def waves(counted, vms):
+        return -(-counted // (vms * per_vm))
+
+    fewer = {
+        vms
+        for vms in range(2, tasks + 2)
+        if any(waves(one, vms) < waves(one, vms - 1) for one in (tasks, tasks - 1))
+    }
+    assert set(breaking_vms(tasks, per_vm)) == {1} | fewer
 
 
 def climbed(times, slots):

@@ -58,6 +58,33 @@ def test_a_job_waits_for_the_vm_of_the_one_before():
     assert made.next_at_s(10.0) is None
 
 
+def test_a_window_that_ends_now_is_open_for_the_next_job():
+    """Windows of 5 s: job b could start at 10 s, and is reserved when the second one begins."""
+    made = busy(bound_s=5.0)
+    made.arrive(job("b", deadline_at_s=100.0), 0.0)
+    made.decide(0.0)
+    assert made.reservation(JobId("b")) is None
+
+    made.decide(4.9)
+    assert made.reservation(JobId("b")) is None
+    made.decide(5.0)
+    assert made.reservation(JobId("b")) == grant("b", 10, 20)
+
+
+def test_a_resizer_remembers_what_its_window_and_the_jobs_that_go_on_used():
+    """Job a waits, b has ended in this window, c goes on, d has ended in an earlier one."""
+    made = planner(servers=Servers(1.0, 4))
+    resizer = made._resizer
+    for order, name in enumerate("abcd"):
+        made.arrive(job(name, deadline_at_s=100.0), 0.0)
+        if order in {2, 3}:
+            del resizer.arrived[order]
+    option = next(iter(resizer.arrived.values())).options[0]
+    resizer.used.update(dict.fromkeys((1, 2, 3), option))
+
+    assert [order for order, _ in resizer.saved({2})["used"]] == [1, 2]
+
+
 def test_an_unknown_job_has_not_the_offer_of_another():
     made = planner()
     for name in ("a", "b"):
