@@ -2,6 +2,7 @@
 
 import json
 import time
+import tracemalloc
 import zlib
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ import pytest
 from sluice.bootstrap.service.intake import QueuedIntake
 from sluice.bootstrap.service.kept_answers import KEYS_S, KeptAnswer, answer_of
 from sluice.bootstrap.service.quotas import DAY_S, used_of
+from sluice.bootstrap.service.replica import Replica
 from sluice.core.state import ClusterState
 from sluice.engines.job_runner import JobRunner
 from sluice.model.errors import InvalidInput
@@ -34,6 +36,16 @@ WORKLOAD = SubmittedWorkload(
 )  # fmt: skip
 
 
+INTERVAL = dict.fromkeys(("expected", "low", "high"), "2026-04-05T06:07:08.910Z")
+PROMISE = {
+    "promise_id": "promise-job-000123", "job_id": "job-000123", "tenant": "ann",
+    "made_at": "2026-04-05T06:07:08.910Z", "as_of_seq": 12345, "decision": "accepted",
+    "why_not": None, "starts_at": INTERVAL, "ends_at": INTERVAL, "level": 0.9,
+    "cost_usd": {"expected": 0.25, "low": 0.125, "high": 0.5}, "price_rule": None,
+    "deadline_at": None, "deadline_probability": None, "deadline_guaranteed": False,
+    "reason": None, "counter_offers": [],
+    "basis": {"profile": "etl", "runs": 3, "model": "past runs", "replications": 20},
+}  # fmt: skip
 CONFIG = SimpleNamespace(open_jobs_max=10, disk_percent_max=90.0)
 
 
@@ -91,23 +103,30 @@ def test_costs_of_an_opening_of_an_older_release_count(intake):
 
 def test_answers_are_kept_in_little_room():
     """Also one that an older release has kept can be read."""
-    interval = dict.fromkeys(("expected", "low", "high"), "2026-04-05T06:07:08.910Z")
-    promise = {
-        "promise_id": "promise-job-000123", "job_id": "job-000123", "tenant": "ann",
-        "made_at": "2026-04-05T06:07:08.910Z", "as_of_seq": 12345, "decision": "accepted",
-        "why_not": None, "starts_at": interval, "ends_at": interval, "level": 0.9,
-        "cost_usd": {"expected": 0.25, "low": 0.125, "high": 0.5}, "price_rule": None,
-        "deadline_at": None, "deadline_probability": None, "deadline_guaranteed": False,
-        "reason": None, "counter_offers": [],
-        "basis": {"profile": "etl", "runs": 3, "model": "past runs", "replications": 20},
-    }  # fmt: skip
-    workload = replace(WORKLOAD, jobs=(replace(WORKLOAD.jobs[0], promise=promise),))
+    workload = replace(WORKLOAD, jobs=(replace(WORKLOAD.jobs[0], promise=PROMISE),))
     kept = KeptAnswer.of(workload)
     assert len(kept.answer) < 200
     expected = answer_of(workload) | {"is_repeated": True}
     assert kept.repeated("abc") == KeptAnswer.of_plain(*kept.plain()).repeated("abc") == expected
     old = zlib.compress(json.dumps(answer_of(workload)).encode())
     assert replace(kept, answer=old).repeated("abc") == expected
+
+
+def test_a_follower_keeps_promises_in_little_room_and_reads_them_as_they_were():
+    line = WORKLOAD.line().replace('{"cost_usd": {"expected": 2.0}}', json.dumps(PROMISE))
+    replica = SimpleNamespace(_at_s=[], _wall_s=[], jobs={}, submitted=[], _unended={}, _to_come={})
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            workload = SubmittedWorkload.of(line.replace("job-000001", f"job-{number}"))
+            Replica._take_jobs(replica, workload, workload.jobs)
+        del workload
+        job_bytes = tracemalloc.get_traced_memory()[0] / 200
+    finally:
+        tracemalloc.stop()
+    assert {**replica.jobs["job-7"].submitted.promise} == PROMISE
+    assert replica.jobs["job-7"].submitted.promise == PROMISE
+    assert job_bytes < 2500  # 5200 with parsed promises
 
 
 def test_a_key_is_kept_for_a_week(intake):

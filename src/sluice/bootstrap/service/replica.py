@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from sluice.bootstrap.service.config import segment_config
+from sluice.bootstrap.service.kept_answers import KeptPromise
 from sluice.bootstrap.service.open_jobs import jobs_of
 from sluice.bootstrap.service.readable import KnownJob
 from sluice.core.events import Event, QueuesChanged
@@ -221,7 +222,9 @@ class Replica:
             job_id = submitted.job_id
             # The inputs of each task, which only the driver needs, would fill the memory.
             prepared = {key: one for key, one in submitted.prepared.items() if key in _PREPARED}
-            self.jobs[job_id] = KnownJob(replace(submitted, prepared=prepared), alone)
+            promise = KeptPromise(submitted.promise)
+            known = replace(submitted, prepared=prepared, promise=promise)
+            self.jobs[job_id] = KnownJob(known, alone)
             self.submitted.append(job_id)
             self._unended[job_id] = None
             self._to_come[job_id] = submitted.job.after
