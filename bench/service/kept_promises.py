@@ -44,7 +44,7 @@ from sluice.simulation.driver import Simulation
 from sluice.simulation.settings import SimulationSettings
 from sluice.store.service.submissions import JobChange, SubmittedJob, SubmittedWorkload
 
-LEVELS = (0.5, 0.8, LEVEL, 0.95)
+LEVELS = (0.5, 0.8, LEVEL)  # a higher one needs twice as many futures
 DAYS = 30
 POINTS = 0.03  # the share kept may be off by so much
 DAY_S = 86_400.0
