@@ -21,9 +21,10 @@ from sluice.core.scheduler import Scheduler
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
 
-# Objects; at Python's 700, a tenth of all time is collecting garbage, more while tests are found.
+# Objects; at Python's 700, a tenth of all time is collecting garbage. While tests are found, nothing
+# that is made is garbage.
 GC_THRESHOLD = 20_000
-gc.set_threshold(GC_THRESHOLD)
+gc.set_threshold(100 * GC_THRESHOLD)
 
 
 def _survive(_number, _frame):
@@ -46,8 +47,8 @@ def cpu_s():
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     if subject.IS_COMPILED:
-        interpreted = [item for item in items if item.get_closest_marker("interpreted")]
-        config.hook.pytest_deselected(items=interpreted)
+        interpreted = {item for item in items if item.get_closest_marker("interpreted")}
+        config.hook.pytest_deselected(items=[*interpreted])
         items[:] = [item for item in items if item not in interpreted]
     # A case that is named, or that failed, is run on any day.
     if not config.getoption("lf", default=False) and not any("::" in word for word in config.args):
@@ -82,6 +83,7 @@ def pytest_collection_finish():
     # What was imported and collected stays to the end: no collection need walk through it again.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(GC_THRESHOLD)
     # To count what is frozen is to walk through it, and each run of a live driver asks.
     frozen = gc.get_freeze_count()
     pytest.MonkeyPatch().setattr(gc, "get_freeze_count", lambda: frozen)
