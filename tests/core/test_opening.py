@@ -5,6 +5,7 @@ one of its facts leads to other commands, or is refused.
 """
 
 import json
+import math
 import random
 from dataclasses import replace
 from functools import cache, partial
@@ -251,6 +252,17 @@ def opened(name, release, seed, at):
     for event, _ in heard[:at]:
         scheduler.handle(event)
     return opening_of(scheduler), rules, heard[at:]
+
+
+@pytest.mark.parametrize("rests_until_s", [-math.inf, 8.0, math.inf])
+def test_a_restored_node_rests_as_long_as_it_did(rests_until_s):
+    scheduler = scheduler_of()
+    (node,) = even_nodes(1, 1, 0).nodes
+    scheduler.handle(NodeJoined(0.0, node))
+    scheduler.state.nodes[node.node_id].rests_until_s = rests_until_s
+    restored = restore(opening_of(scheduler), scheduler_of().policies, Rules())
+
+    assert restored.state.nodes[node.node_id].rests_until_s == rests_until_s
 
 
 def difference(line, policies, rules, heard):

@@ -241,3 +241,13 @@ def test_a_backlog_forgets_those_that_left_behind_a_first_one_that_waits():
         assert len(backlog._line) <= 64
     assert queued == list(backlog.in_order())
     assert (first, len(queued)) == (backlog.first(), backlog.count)
+
+
+def test_the_nearest_task_is_the_first_one_on_the_node_then_in_the_rack_then_without_a_place():
+    """Task 0 is on n0, task 1 has no place, and n2 is in another rack than n0 and n1."""
+    n0, n1, n2 = map(NodeId, ("n0", "n1", "n2"))
+    waiting = LocatedTasks(2, [(n0,), ()], Surroundings({n0: "r0", n1: "r0", n2: "r1"}))
+
+    assert waiting.nearest(n0, "r0") is Locality.NODE
+    assert waiting.nearest(n1, "r0") is Locality.RACK
+    assert waiting.nearest(n2, "r1") is None

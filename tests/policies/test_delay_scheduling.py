@@ -5,6 +5,7 @@ that were not skipped; a started job that is skipped in the same heartbeat; `>` 
 level; a wake-up that may fall on the present instant.
 """
 
+import json
 from unittest.mock import Mock
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.runs import map_reduce, scheduler_of
 
+import sluice
 from sluice.core.commands import Launch, Wake
 from sluice.core.entries import JobEntry
 from sluice.core.events import JobSubmitted, NodeJoined, Tick
@@ -200,3 +202,22 @@ def test_without_room_nobody_is_woken():
 
     assert WAIT_S == delay.wake_at_s(0.0)
     assert delay.wake_at_s(1.0) is None
+
+
+@pytest.mark.parametrize("order", ["fair", "deadline", "fewest", "ltrf"])
+def test_tasks_wait_near_their_input_whatever_the_order(order):
+    """Seven tasks run on the node of their input. At 10 s only node-2 has room for the last one,
+    whose job waits for another node until 13 s, and then takes the rack.
+    """
+    document = {
+        "version": 1,
+        "cluster": {"nodes": 4, "racks": 2, "node": {"map_slots": 1, "reduce_slots": 1}},
+        "jobs": [{"id": "j", "maps": {"tasks": 8, "avg_s": 5}}],
+        "settings": {"replicas": 1, "data.node_wait_s": 3, "data.rack_wait_s": 30},
+    }
+    workload = sluice.parse_workload(json.dumps(document))
+
+    result = sluice.simulate(workload, tasks=f"order={order}+data=delay")
+
+    found = [(one.started_at_s, one.locality) for one in result.attempts]
+    assert sorted(found) == [(0.0, NODE)] * 4 + [(5.0, NODE)] * 2 + [(10.0, NODE), (13.0, RACK)]

@@ -4,6 +4,8 @@ Seen to fail with these bugs planted: demand that counts what a cap holds back; 
 for a fraction above 0 alone; busy time that counts a borrower as one slot.
 """
 
+from types import SimpleNamespace
+
 import pytest
 from tests.policies.lending import BOTH_MODES, Trackers, dynamicmr
 from tests.runs import completions_s, even_nodes, map_reduce, simulate
@@ -14,7 +16,8 @@ from sluice.model.errors import InvalidInput
 from sluice.model.ids import NodeId, PoolId
 from sluice.model.queues import Pool
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.dynamicmr import loans
+from sluice.policies.dynamicmr import cases, loans
+from sluice.policies.rooms import loanable
 
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 NO_REDUCE_SLOTS = """
@@ -34,6 +37,20 @@ def test_what_a_cap_keeps_from_starting_keeps_no_slot_idle(mode):
     )
 
     assert {("m", "map"): 1, ("r", "map"): 3, ("r", "reduce"): 2} == trackers.started("n1")
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("room", [loanable.Loanable(), None])
+def test_only_the_pick_for_a_lent_slot_asks_whether_it_may_be_lent(room):
+    asked = []
+
+    class Line:
+        def pick_within(self, node, kind, farthest, pool):
+            asked.append(room is not None and room.is_asked)
+
+    assert cases.pick_within(Line(), SimpleNamespace(node=None), MAP, None, room) is None
+    assert asked == [room is not None]
+    assert room is None or not room.is_asked
 
 
 def test_demand_counts_of_each_pool_what_its_cap_lets_start():

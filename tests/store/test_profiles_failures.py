@@ -325,3 +325,39 @@ def test_a_schema_that_is_not_text_is_damage(tmp_path, word, mask):
         path.write_bytes(changed)
         with pytest.raises(StoreCorrupt), Profiles.open(str(path)) as profiles:
             profiles.runs("a")
+
+
+class Busy:
+    """A connection whose file is made by another process: its first answers are errors."""
+
+    def __init__(self, *errors):
+        self.errors, self.asked = list(errors), 0
+
+    def execute(self, statement):
+        if "journal_mode" in statement:
+            self.asked += 1
+            if self.errors:
+                raise self.errors.pop(0)
+
+
+def failure(code):
+    found = sqlite3.OperationalError("no")
+    found.sqlite_errorcode = code
+    return found
+
+
+def test_a_file_that_another_process_is_making_is_waited_for(monkeypatch):
+    monkeypatch.setattr(database, "_RETRY_S", 0.0)
+    busy = Busy(failure(sqlite3.SQLITE_BUSY), failure(sqlite3.SQLITE_LOCKED))
+    database._set_up(busy)
+    assert busy.asked == 3
+
+    broken = Busy(failure(sqlite3.SQLITE_NOTADB))
+    with pytest.raises(sqlite3.OperationalError):
+        database._set_up(broken)
+    assert broken.asked == 1
+
+    monkeypatch.setattr(database, "BUSY_S", -1.0)
+    late = Busy(failure(sqlite3.SQLITE_BUSY))
+    with pytest.raises(sqlite3.OperationalError):
+        database._set_up(late)

@@ -100,6 +100,14 @@ def test_published_optima_are_found_and_proved(seed):
     assert (makespan(shop, found.order), found.is_proved) == (TAILLARD[seed], True)
 
 
+def test_two_stages_are_bounded_by_johnsons_order():
+    """In the order 0, 1, 2 it takes 9; each stage alone with its head and tail takes 8 or less."""
+    shop = FlowShop(slots=(1, 1), tasks=(((1,), (2,)), ((4,), (3,)), ((2,), (1,))))
+
+    assert least_makespan(shop) == 9
+    assert min(makespan(shop, order) for order in permutations(range(3))) == 9
+
+
 def test_one_order_decides_at_every_stage():
     """Two jobs on two machines: completion times by the textbook's recurrence."""
     shop = FlowShop(slots=(1, 1, 1), tasks=(((3,), (2,), (4,)), ((1,), (5,), (1,))))

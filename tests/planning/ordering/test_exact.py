@@ -22,10 +22,12 @@ from tests.planning.order_problems import (
 
 from sluice.model.errors import InvalidInput
 from sluice.planning.ordering.annealing import evaluated
-from sluice.planning.ordering.branch_and_bound import BranchAndBound
+from sluice.planning.ordering.branch_and_bound import BranchAndBound, _node
 from sluice.planning.ordering.compilation import compiled_kernels
 from sluice.planning.ordering.enumeration import enumerate_orders
 from sluice.planning.ordering.kernels.enumeration_kernel import next_order
+from sluice.planning.ordering.kernels.prefix_bounds import _johnson_s
+from sluice.planning.ordering.kernels.slot_groups import reset
 from sluice.planning.ordering.objectives import Objective, weighted_objective
 from sluice.planning.ordering.problem import OrderedJob, OrderingProblem
 from sluice.planning.ordering.solver import OrderingMethod, solve
@@ -198,6 +200,15 @@ def test_enumeration_refuses_more_than_ten_jobs_and_offers_the_exact_search():
         enumerate_orders(context(benchmarks(11)), Objective.TCT)
     with pytest.raises(InvalidInput, match="not a single measure"):
         enumerate_orders(context(benchmarks(2)), Objective.BOTH)
+
+
+def test_the_bound_on_the_makespan_follows_johnsons_order():
+    """Map work of 6 and 8 on two slots, then 4 and 10 on one: 3 + 4 and then 10."""
+    place = context(problem((2, 1), [(2, 3, 1, 4), (4, 2, 2, 5)]))
+    node = _node(place, weighted_objective(Objective.MAKESPAN, 1.0, 1.0))
+    reset(node.flow.maps, 2)
+
+    assert _johnson_s(node) == 17.0
 
 
 @pytest.mark.parametrize("objective", ["makespan", "tct"])

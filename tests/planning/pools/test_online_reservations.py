@@ -85,6 +85,14 @@ def test_a_resizer_remembers_what_its_window_and_the_jobs_that_go_on_used():
     assert [order for order, _ in resizer.saved({2})["used"]] == [1, 2]
 
 
+def test_a_job_that_may_start_at_any_time_is_no_instant_to_decide_at():
+    made = busy(bound_s=5.0)
+    made.arrive(job("b"), 0.0)
+    made.decide(0.0)
+
+    assert [made.next_at_s(at_s) for at_s in (0.0, 5.0, 10.0)] == [5, 10, None]
+
+
 def test_an_unknown_job_has_not_the_offer_of_another():
     made = planner()
     for name in ("a", "b"):

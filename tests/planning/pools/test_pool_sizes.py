@@ -289,3 +289,17 @@ def test_a_problem_has_as_many_servers_as_its_pools_take_or_as_are_given():
     assert problem_of([given_job()], settings, tick_s=0.0).servers == 2
     assert problem_of([], replace(settings, servers=2)).servers == 2
     assert problem_of([], replace(settings, servers=3)).servers == 3
+
+
+def test_options_of_equal_cost_have_one_level():
+    """Two VMs for 10 s cost as much as one for 20 s."""
+    rows = [("small", 2, 10.0), ("large", 1, 10.0), ("small", 1, 20.0), ("small", 3, 10.0)]
+    found = options_of(
+        [Prediction(vm_type=name, vms=vms, time_s=time_s) for name, vms, time_s in rows],
+        [VmType(type_id="small", units=1, vms=9), VmType(type_id="large", units=2, vms=9)],
+        1.0,
+    )
+
+    assert [(one.cost_server_s, one.level) for one in found] == [
+        (20.0, 0), (20.0, 0), (20.0, 0), (30.0, 1),
+    ]  # fmt: skip

@@ -4,9 +4,10 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
+from tests.planning.sharing_problems import problem
 
 from sluice.planning.sharing.filling import Claim, fill, fill_several, level_at
-from sluice.planning.sharing.whole_units import WholeMemorylessRule, hand_out
+from sluice.planning.sharing.whole_units import WholeDecayRule, WholeMemorylessRule, hand_out
 
 
 def claim(demand, weight=1, base=0, share=100):
@@ -134,3 +135,13 @@ def test_a_demand_counts_its_whole_units_but_for_rounding(demand, size, units):
     )
 
     assert WholeMemorylessRule(problem).divide([demand]) == pytest.approx([units])
+
+
+def test_use_counts_half_after_the_steps_of_a_half_life():
+    rule = WholeDecayRule(problem(4, [[2], [1]], half_life_steps=2))
+    rule.divide([2, 1])
+    assert rule.memory() == {"decayed": (2, 1)}
+
+    rule.divide([0, 0])
+    rule.divide([0, 0])
+    assert rule.memory()["decayed"] == pytest.approx((1, 0.5))
