@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sluice.bootstrap.service.job_lists import OPEN_STATES, ORDERS, STATES, JobFilter, JobLists
 from sluice.bootstrap.service.readable import KnownJob
+from sluice.bootstrap.service.views import Views
 from sluice.model.errors import InvalidInput
 from sluice.store.service import ended_jobs
 from sluice.store.service.ended_jobs import NO_INSTANT
@@ -185,3 +186,12 @@ def test_a_job_that_is_open_is_asked_for_again_and_one_that_is_over_never():
 
     assert "job-000000" not in after_one_look[2:]
     assert asked.count("job-000001") == 2
+
+
+def test_the_millionth_job_is_behind_those_before_it():
+    """Its id has a digit more, and comes before theirs as text."""
+    open_jobs = ["job-000007", "job-999998", "job-999999", "job-1000000", "job-1000001"]
+    views = SimpleNamespace(_replica=SimpleNamespace(open_jobs=open_jobs))
+    for number, job_id in enumerate(open_jobs):
+        assert list(Views._ahead_of(views, job_id)) == open_jobs[:number]
+    assert list(Views._ahead_of(views, "job-999997")) == open_jobs[:1]

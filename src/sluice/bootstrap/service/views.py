@@ -249,7 +249,8 @@ class Views:
     def _ahead_of(self, job_id: JobId) -> Iterator[JobId]:
         """The open jobs that were submitted before it; of any queue, as all share the slots."""
         for other in self._replica.open_jobs:
-            if other >= job_id:  # ids are given in order, with leading zeros
+            # Ids are given in order, with leading zeros; that of the millionth has a digit more.
+            if (len(other), other) >= (len(job_id), job_id):
                 return
             yield other
 
