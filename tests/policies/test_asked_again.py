@@ -13,6 +13,7 @@ from sluice.core.protocols import Assignment, TaskPolicy
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
+from sluice.policies.composing import slot_lender
 from sluice.policies.copies.copy_order import LOOK_S, CopyOrder
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.orders.candidate_order import RankedJobs
@@ -20,9 +21,12 @@ from sluice.policies.orders.deadline import EarliestDeadline
 from sluice.policies.orders.fair import Fair
 from sluice.policies.orders.fewest_running import FewestRunning
 from sluice.policies.orders.order_decorator import OrderDecorator
-from sluice.policies.rooms.composed import Composed
+from sluice.policies.orders.promised import Promised
+from sluice.policies.rooms.composed import AnySlots, Composed
 from sluice.policies.rooms.line import Line
-from sluice.policies.rooms.room import Room
+from sluice.policies.rooms.loanable import Loanable
+from sluice.policies.rooms.room import Lent, Room
+from sluice.policies.settings import LentSettings
 
 FIRST = Reason(ReasonCode.FIRST_IN_LINE)
 KINDS = (SlotKind.MAP, SlotKind.REDUCE)
@@ -124,6 +128,41 @@ def test_nodes_without_room_are_left_alone_while_others_work():
 
     assert asked[True] < 900
     assert asked[False] > 3000
+
+
+class Begun(FewestRunning):
+    """Counts the nodes that are offered, and the looks for one."""
+
+    def begin(self, now_s):
+        asked["begun"] += 1
+        super().begin(now_s)
+
+
+@pytest.mark.parametrize("loans", [None, Loanable()])
+def test_slots_that_are_kept_for_a_promise_are_not_offered_to_those_that_wait(loans):
+    """`long` runs one map, and slots are kept for its 16 reduces; 300 maps of `others` wait."""
+    text = """
+    version: 1
+    cluster: {nodes: 8, node: {map_slots: 2, reduce_slots: 1, cpu: 100}}
+    jobs:
+      - {id: due, deadline_s: 1000, maps: {tasks: 12, avg_s: 10}, demand: {map: {cpu: 40}}}
+      - {id: long, deadline_s: 345, maps: {tasks: 1, avg_s: 300}, reduces: {tasks: 16, avg_s: 10}}
+      - {id: others, submitted_at_s: 1, maps: {tasks: 300, avg_s: 6}, demand: {map: {cpu: 40}}}
+    settings: {contention: shared, jitter: 0.3}
+    """
+    room = Lent()
+    room.loans = loans
+    line = Line(Promised(Begun()), room)
+    lender = slot_lender(
+        line, LentSettings(), by_pool=False, prescheduling=False, promises=True, loans=loans
+    )
+    run = sluice.simulate(
+        sluice.parse_workload(text), tasks=AnySlots(lender, line, room), admission="capacity"
+    )
+
+    assert {"made": 2, "kept": 2, "broken": 0} == run.document()["promises"]
+    assert len(run.attempts) == 329
+    assert asked["begun"] < 1000  # it was 2,420 where slots are lent as they fit, and 3,302
 
 
 # --- orders ---------------------------------------------------------------------------------------

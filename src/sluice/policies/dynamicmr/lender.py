@@ -76,7 +76,7 @@ class SlotLender(Decorator):
             return -1
         line = self.line
         maps, reduces = line.could_use(_MAP, state), line.could_use(_REDUCE, state)
-        if not (maps or reduces):
+        if not (maps or reduces or line.has_waiting(_MAP) or line.has_waiting(_REDUCE)):
             return -1
         if not self._fills_by_cases:
             return first
@@ -101,7 +101,9 @@ class SlotLender(Decorator):
 
         maps, reduces: whether a task of the kind, or a copy, waits.
         """
-        if state.promises and owed_jobs(state):
+        if state.promises and any(
+            phase.is_queued for job in owed_jobs(state) for phase in job.phases
+        ):
             return state.open_nodes.first_from(index)
         best = -1
         for slot_kind, is_own, is_other in ((_MAP, maps, reduces), (_REDUCE, reduces, maps)):

@@ -48,6 +48,13 @@ class Promised(OrderDecorator):
             if not phase.job.is_owed:
                 yield phase
 
+    def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
+        if not super().could_use(slot_kind, state):
+            return False
+        return not is_reserved(state) or any(
+            queued_phases(job, slot_kind) for job in owed_jobs(state)
+        )
+
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         if job.is_owed:
             return (0, (job.running / job.promised, job.release_seq))

@@ -16,7 +16,7 @@ from sluice.policies.memory import NOTHING, Memory
 from sluice.policies.orders.order_decorator import OrderDecorator
 from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.refusals import Refusals
-from sluice.policies.rooms.room import Room
+from sluice.policies.rooms.room import Lent, Room
 
 
 class Line(OrderDecorator):
@@ -61,7 +61,10 @@ class Line(OrderDecorator):
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         if self._delay is not None:
             self._delay.count_wait(state.now_s)  # a node with room ends a wait
-        return super().could_use(slot_kind, state)
+        if not super().could_use(slot_kind, state):
+            return False
+        # A lender lets the order choose before it looks for a node; other rooms offer one for that.
+        return not isinstance(self.room, Lent) or self.inner.could_use(slot_kind, state)
 
     def next_node_of_use(self, index: int, state: ClusterState) -> int:
         refusals = self._without_room
