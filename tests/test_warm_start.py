@@ -1,5 +1,6 @@
 """A command that is forked from the host finds what one finds that is truly started."""
 
+import asyncio
 import json
 import os
 import select
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests import warm_start
+from tests.live.command_line import words_of
 
 OWN = "tests.test_warm_start"
 
@@ -89,6 +91,23 @@ def test_another_interpreter_is_truly_started(ends):
     ]
 
     assert ["7", "7"] == hashes
+
+
+def test_what_asyncio_starts_is_forked_from_the_host(monkeypatch):
+    """The words come as a tuple there: so does a service start what it calculates."""
+    monkeypatch.setattr(subprocess, "Popen", warm_start.Popen)
+    words = (sys.executable, "-P", "-m", "sluice", "validate", "-")
+
+    async def started():
+        child = await asyncio.create_subprocess_exec(*words, stdin=subprocess.PIPE, stderr=-1)
+        shown = words_of(child.pid, "cmdline")
+        _, said = await child.communicate(b"version: 2")
+        return shown, child.returncode, said
+
+    shown, code, said = asyncio.run(started())
+
+    assert b"tests.warm_start" in b" ".join(shown)
+    assert (2, True) == (code, b"version" in said)
 
 
 def test_a_command_ends_when_the_process_that_asked_is_killed(tmp_path):

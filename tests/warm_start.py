@@ -125,8 +125,9 @@ def is_as_usual(call):
 
 def words_of(args):
     """The module of `python -m` or `python -P -m` and its arguments; nothing for others."""
-    rest = args[2:] if args[1:2] == ["-P"] else args[1:]
-    return [os.fsdecode(word) for word in rest[1:]] if rest[:1] == ["-m"] else []
+    words = [os.fsdecode(word) for word in args[1:]]
+    rest = words[1:] if words[:1] == ["-P"] else words
+    return rest[1:] if rest[:1] == ["-m"] else []
 
 
 def start_variables(env):
