@@ -21,8 +21,7 @@ from sluice.core.scheduler import Scheduler
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
 
-# Objects; at Python's 700, a tenth of all time is collecting garbage. While tests are found, nothing
-# that is made is garbage.
+# Objects; at Python's 700, a tenth of all time is collecting garbage. Finding tests makes none.
 GC_THRESHOLD = 20_000
 gc.set_threshold(100 * GC_THRESHOLD)
 
