@@ -20,7 +20,8 @@ FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60  # its docstring and its parameters not counted
 NAMELESS = {"common", "helper", "helpers", "manager", "managers", "util", "utils"}
 
-MACHINE_PATH = re.compile(r"(^|[^\w])/(work|farm|root)/")
+MACHINE_PATH = re.compile(r"(?<!\w)/(work|farm|root)/")
+BLANK_AT_END = re.compile(r"[^\S\n]$", re.MULTILINE)
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 SILENCED = re.compile(r"# (noqa|type: ignore)")
 SILENCED_WITH_REASON = re.compile(r"# (noqa: [A-Z0-9, ]+|type: ignore\[[\w, -]+\]) +# \w")
@@ -41,25 +42,29 @@ def project_files() -> list[Path]:
     return [path for path in paths if path.is_file()]
 
 
-def our_lines() -> Iterator[tuple[str, str]]:
-    """Every (place, line) that we wrote ourselves: no binary file, no recorded data, no lock."""
-    for path in project_files():
-        recorded = path.is_relative_to(HOUSE / "tests" / "data") or path.suffix == ".lock"
-        content = path.read_bytes()
-        if not recorded and b"\0" not in content:
-            yield from numbered(path, content.decode())
+@cache
+def our_texts() -> dict[str, str]:
+    """By path, every text that we wrote ourselves: no binary file, no recorded data, no lock."""
+    data = HOUSE / "tests" / "data"
+    written = [
+        path for path in project_files() if not path.is_relative_to(data) and path.suffix != ".lock"
+    ]
+    contents = {str(path.relative_to(HOUSE)): path.read_bytes() for path in written}
+    return {name: text.decode() for name, text in contents.items() if b"\0" not in text}
 
 
-def source_lines() -> Iterator[tuple[str, str]]:
-    """Every (place, line) of the package."""
-    for path in SOURCE.rglob("*.py"):
-        yield from numbered(path, path.read_text("utf-8"))
+def source_texts() -> dict[str, str]:
+    """By path, every module of the package."""
+    return {str(path.relative_to(HOUSE)): path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
 
 
-def numbered(path: Path, text: str) -> Iterator[tuple[str, str]]:
-    """Each line with the place to go to: `src/sluice/core/state.py:12`."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        yield f"{path.relative_to(HOUSE)}:{number}", line
+def lines_with(pattern: re.Pattern[str], texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Each line with a pattern, and the place to go to: `src/sluice/core/state.py:12`."""
+    for name, text in texts.items():
+        if pattern.search(text):  # few have any
+            for number, line in enumerate(text.split("\n"), start=1):
+                if pattern.search(line):
+                    yield f"{name}:{number}", line
 
 
 @cache
@@ -68,6 +73,18 @@ def source_trees() -> list[tuple[Path, ast.Module]]:
     return [
         (path.relative_to(HOUSE), ast.parse(path.read_text("utf-8")))
         for path in SOURCE.rglob("*.py")
+    ]
+
+
+@cache
+def source_nodes() -> list[tuple[Path, ast.AST]]:
+    """Every statement of the package, and what catches its errors."""
+    kinds = (ast.stmt, ast.ExceptHandler)
+    return [
+        (path, node)
+        for path, tree in source_trees()
+        for node in ast.walk(tree)
+        if isinstance(node, kinds)
     ]
 
 
@@ -84,20 +101,20 @@ def test_there_is_something_to_look_at():
 
 
 def test_no_file_names_a_folder_of_the_machine_it_was_written_on():
-    assert [] == [place for place, line in our_lines() if MACHINE_PATH.search(line)]
+    assert [] == [place for place, _ in lines_with(MACHINE_PATH, our_texts())]
 
 
 def test_no_line_ends_in_blanks():
-    assert [] == [place for place, line in our_lines() if line != line.rstrip()]
+    assert [] == [place for place, _ in lines_with(BLANK_AT_END, our_texts())]
 
 
 def test_nothing_in_the_package_is_left_unfinished():
-    assert [] == [place for place, line in source_lines() if UNFINISHED.search(line)]
+    assert [] == [place for place, _ in lines_with(UNFINISHED, source_texts())]
 
 
 def test_a_silenced_rule_has_its_reason_beside_it():
     """Written `# noqa: S608  # the names come from our own schema`."""
-    silenced = [(place, line) for place, line in source_lines() if SILENCED.search(line)]
+    silenced = [*lines_with(SILENCED, source_texts())]
 
     assert [] == [place for place, line in silenced if not SILENCED_WITH_REASON.search(line)]
 
@@ -125,8 +142,7 @@ def test_each_folder_of_the_scheduler_is_seen_at_a_glance():
 def test_no_function_outgrows_the_screen():
     functions = [
         (f"{path}:{node.lineno} {node.name}", code_lines(node))
-        for path, tree in source_trees()
-        for node in ast.walk(tree)
+        for path, node in source_nodes()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
 
@@ -141,8 +157,7 @@ def test_no_except_catches_everything():
     """A bare `except:` also swallows the Ctrl-C of the person at the terminal."""
     handlers = [
         (f"{path}:{node.lineno}", node.type)
-        for path, tree in source_trees()
-        for node in ast.walk(tree)
+        for path, node in source_nodes()
         if isinstance(node, ast.ExceptHandler)
     ]
 
@@ -206,6 +221,13 @@ def imported(tree: ast.Module, names: Collection[str]) -> set[str]:
     return found & set(names)
 
 
+@cache
+def imports_of_modules() -> dict[str, set[str]]:
+    """The modules that each module of the package imports."""
+    trees = modules()
+    return {name: imported(tree, trees) for name, tree in trees.items()}
+
+
 def on_circles(imports: Mapping[str, Collection[str]]) -> list[str]:
     """Modules that import each other, directly or through others.
 
@@ -234,9 +256,7 @@ def test_a_circle_of_imports_is_found():
 
 def test_no_modules_import_each_other_in_a_circle():
     """Imports inside functions count too: they only hide a circle."""
-    trees = modules()
-
-    assert [] == on_circles({name: imported(tree, trees) for name, tree in trees.items()})
+    assert [] == on_circles(imports_of_modules())
 
 
 # Modules that import one another in a row, and so that a reader may have to follow.
@@ -254,8 +274,7 @@ def longest_chain(imports: Mapping[str, Collection[str]]) -> list[str]:
 
 def test_the_longest_chain_of_imports_grows_no_longer():
     """Make the number smaller where a change allows it."""
-    trees = modules()
-    imports = {name: imported(tree, trees) - {name} for name, tree in trees.items()}
+    imports = {name: of - {name} for name, of in imports_of_modules().items()}
 
     assert ["a", "b", "d"] == longest_chain({"a": {"b", "c"}, "b": {"d"}, "c": set(), "d": set()})
     chain = longest_chain(imports)
@@ -270,8 +289,7 @@ SAFE_ATTRIBUTES = {"allow_interpreted_subclasses": "tests/bootstrap/test_schedul
 def test_attributes_for_the_compiler_are_those_that_a_test_shows_to_be_safe():
     decorators = [
         (f"{path}:{node.lineno}", {word.arg for word in decorator.keywords}, decorator.args)
-        for path, tree in source_trees()
-        for node in ast.walk(tree)
+        for path, node in source_nodes()
         if isinstance(node, ast.ClassDef | ast.FunctionDef)
         for decorator in node.decorator_list
         if isinstance(decorator, ast.Call) and "mypyc_attr" in ast.unparse(decorator.func)
@@ -284,7 +302,7 @@ def test_attributes_for_the_compiler_are_those_that_a_test_shows_to_be_safe():
 
 def test_no_value_is_made_behind_the_back_of_its_class():
     """`tuple.__new__(Launch, ...)` checks nothing."""
-    assert [] == [place for place, line in source_lines() if "tuple.__new__" in line]
+    assert [] == [place for place, _ in lines_with(re.compile(r"tuple\.__new__"), source_texts())]
 
 
 def test_tests_of_the_sources_alone_are_where_the_sources_are_tested():
