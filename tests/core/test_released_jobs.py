@@ -52,3 +52,19 @@ def test_the_first_is_the_oldest_that_has_not_ended():
         jobs.leave()
 
     assert (jobs.first(), len(jobs)) == (many[299], 1)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(("ended", "kept"), [(64, 64), (65, 0)])
+def test_few_jobs_that_have_ended_are_kept(ended, kept):
+    """They are let go many at a time, so that each costs little."""
+    jobs: ReleasedJobs[QueuedJob] = ReleasedJobs()
+    many = [job(str(number)) for number in range(ended)]
+    for one in many:
+        jobs.add(one)
+    for one in many:
+        one.state = JobState.DONE
+        jobs.leave()
+
+    assert len(jobs._line) == kept
+    assert not jobs.values()

@@ -103,6 +103,18 @@ def test_the_command_says_it_in_a_sentence(log):
     assert "no effect with --judge" in command(*words, "--queue", log).err
 
 
+def test_jobs_start_out_of_turn_unless_the_command_says_otherwise(log):
+    words = ("eta", "--judge", log, "--replications", 10, "--json")
+    usual, out_of_turn, in_turn = (
+        json.loads(command(*words, *more).out) for more in ((), ("--backfill",), ("--no-backfill",))
+    )
+
+    asked = [one.pop("provenance")["settings"].get("backfill") for one in (out_of_turn, in_turn)]
+    assert asked == [True, False]
+    del usual["provenance"]
+    assert usual == out_of_turn != in_turn
+
+
 def test_a_log_in_which_no_job_waits_is_refused(log):
     with pytest.raises(InvalidInput, match="no job waits at any instant"):
         sluice.judge_eta(log, slots=10_000)
