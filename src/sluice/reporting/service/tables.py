@@ -11,8 +11,10 @@ from sluice.reporting.formatting import NOTHING, counted, money
 from sluice.reporting.table_style import Table, left_out, plain_table, plain_text, short_name
 
 GLYPHS = {
-    "waiting": "○", "running": "▶", "done": "✓", "failed": "✕", "killed": "✕", "refused": "⊘",
+    "waiting": "○", "held": "‖", "running": "▶", "done": "✓", "failed": "✕", "killed": "✕",
+    "refused": "⊘",
 }  # fmt: skip
+_ENDED_EARLY = ("failed", "killed", "refused")
 QUEUES_MAX = 20
 _DECISIONS_SHOWN = 5
 _CAUSES = {
@@ -94,7 +96,6 @@ def jobs_table(found: Mapping[str, Any]) -> Table:
     )
     for row in found["jobs"]:
         tasks = row["tasks"]
-        total = tasks["waiting"] + tasks["running"] + tasks["done"]
         place = "" if row["position"] is None else f" #{row['position']}"
         chance = row["deadline_probability"]
         table.add_row(
@@ -102,12 +103,20 @@ def jobs_table(found: Mapping[str, Any]) -> Table:
             short_name(row["name"], ""),
             short_name(row["queue"], ""),
             f"{GLYPHS[row['state']]} {row['state']}{place}",
-            f"{tasks['done']}/{total}" if total else NOTHING,
+            _done(tasks, row["state"]),
             clock(row["ends_at"]["expected"]),
             NOTHING if chance is None else f"{chance:.0%}",
             _promise_word(row["promise"]),
         )
     return table
+
+
+def _done(tasks: Mapping[str, int], state: str) -> str:
+    """The tasks that are done, of all that are to be done."""
+    if state in _ENDED_EARLY:
+        return str(tasks["done"])  # "2/2" would say that nothing of it was left
+    total = tasks["waiting"] + tasks["running"] + tasks["done"]
+    return f"{tasks['done']}/{total}" if total else NOTHING
 
 
 def observed_sentence(observed: Mapping[str, Any]) -> str:
