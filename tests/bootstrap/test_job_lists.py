@@ -195,3 +195,16 @@ def test_the_millionth_job_is_behind_those_before_it():
     for number, job_id in enumerate(open_jobs):
         assert list(Views._ahead_of(views, job_id)) == open_jobs[:number]
     assert list(Views._ahead_of(views, "job-999997")) == open_jobs[:1]
+
+
+def test_a_job_that_is_asked_for_by_its_name_is_named_by_its_id():
+    jobs = Jobs()
+    ids = [jobs.submit(name=name, tenant=tenant) for name, tenant in
+           (("nightly", "a"), ("nightly", "a"), ("weekly", "a"), ("nightly", "b"))]  # fmt: skip
+    views = Views(jobs)
+    with pytest.raises(InvalidInput) as refused:
+        views.job("nightly", "a")
+    assert refused.value.hint == f"{ids[1]} is the newest of this name"
+    with pytest.raises(InvalidInput) as refused:
+        views.job("monthly", "a")
+    assert "of this name" not in refused.value.hint

@@ -229,10 +229,15 @@ class Views:
     def _known(self, job_id: JobId, tenant: str | None) -> KnownJob:
         if not self._is_there(job_id, tenant):
             visible = [each for each in self._replica.jobs if self._is_visible(each, tenant)]
+            jobs = self._replica.jobs
+            named = (each for each in reversed(visible) if jobs[each].submitted.name == job_id)
+            newest = next(named, None)
             raise InvalidInput(
                 f"there is no job {job_id!r:.60}",
                 where="JOB",
-                hint=nearest_of(job_id, visible) or "`sluice jobs` lists them",
+                hint=f"{newest} is the newest of this name"
+                if newest
+                else nearest_of(job_id, visible),
             )
         return self._replica.jobs[job_id]
 
