@@ -28,6 +28,8 @@ FILTERS = {
     "two states": Wanted(states=("failed", "killed")),
     "broken promise": Wanted(equal={"kept": False}),
     "label": Wanted(label=("team", "team-3")),
+    "any value": Wanted(label=("rare", "")),
+    "label and tenant": Wanted(label=("team", "team-3"), equal={"tenant": "tenant-3"}),
     "name and tenant": Wanted(equal={"name": "name-77", "tenant": "tenant-3"}),
 }
 
@@ -48,7 +50,7 @@ def jobs(count: int) -> list[EndedJob]:
             made_at_s=1e9 + number,
             ended_at=f"2026-{draw.randrange(10**9):09}",
             kept=draw.choices((None, True, False), (1, 9, 1))[0],
-            labels={"team": f"team-{draw.randrange(50)}"},
+            labels={"team": f"team-{draw.randrange(50)}", **({} if number % 25 else {"rare": "x"})},
         )
         for number in range(count)
     ]
@@ -56,10 +58,11 @@ def jobs(count: int) -> list[EndedJob]:
 
 def passes(job: EndedJob, wanted: Wanted) -> bool:
     """Whether a job is one of a list."""
+    key, value = wanted.label or ("", "")
     return (
         all(getattr(job, column) == value for column, value in wanted.equal.items())
         and (not wanted.states or job.state in wanted.states)
-        and (wanted.label is None or job.labels.get(wanted.label[0]) == wanted.label[1])
+        and (not key or (key in job.labels and value in {"", job.labels[key]}))
     )
 
 
@@ -100,8 +103,8 @@ def _compare(table: EndedJobs, known: list[EndedJob], name: str, wanted: Wanted,
 
     every_s = cpu_s(looked_at)
     found = looked_at()
-    last = found[len(found) // 2]
-    after = Place("" if sort == "submitted" else last.ended_at, last.number)
+    last = found[len(found) // 2] if found else None
+    after = last and Place("" if sort == "submitted" else last.ended_at, last.number)
     following = [job.job_id for job in found[len(found) // 2 + 1 :][:PART]]
     assert [job_id for _, job_id in table.page(wanted, sort, after, PART)] == following
     assert table.count(wanted, sort) == min(len(found), COUNTED_MAX + 1)

@@ -39,16 +39,17 @@ CREATE TABLE jobs (
     made_at_s REAL NOT NULL, ended_at TEXT NOT NULL, kept INTEGER
 ) STRICT;
 CREATE TABLE labels (
-    key TEXT NOT NULL, value TEXT NOT NULL, number INTEGER NOT NULL,
+    key TEXT NOT NULL, value TEXT NOT NULL, number INTEGER NOT NULL, ended_at TEXT NOT NULL,
     PRIMARY KEY (key, value, number)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX labels_by_end ON labels (key, value, ended_at, number DESC);
 CREATE INDEX labels_of_job ON labels (number, key, value);
 CREATE INDEX jobs_by_end ON jobs (ended_at, number DESC);
 CREATE INDEX jobs_by_id ON jobs (job_id);
 """
 _BLOCK: Final = 1024  # numbers; a million jobs are a thousand blocks, looked at in 0.1 ms
-_ANY_VALUE: Final = "FROM labels WHERE key = :label"
-_ONE_VALUE: Final = "FROM labels WHERE key = :label AND value = :value"
+_ANY_VALUE: Final = "labels WHERE key = :label"
+_ONE_VALUE: Final = "labels WHERE key = :label AND value = :value"
 _CACHE_KIB: Final = 16 << 10
 _FEW: Final = 5 * COUNTED_MAX  # of a million jobs; finding them takes 10 ms
 _COLUMNS: Final = (
@@ -120,6 +121,20 @@ class Wanted:
     since_s: float | None = None
     until_s: float | None = None
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether it asks for queues and states alone."""
+        return self.equal.keys() <= {"queue", "state"} and not (self.label or self._has_span)
+
+    @property
+    def is_label_alone(self) -> bool:
+        """Whether it asks for a label, and for nothing else."""
+        return self.label is not None and not (self.equal or self.states or self._has_span)
+
+    @property
+    def _has_span(self) -> bool:
+        return self.since_s is not None or self.until_s is not None
+
     def by_state(self) -> list[Wanted]:
         """The lists of which this one consists, each of one state: an index has them in order."""
         if not self.states:
@@ -176,6 +191,7 @@ class EndedJobs:
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
         self.kept: Counter[bool | None] = Counter()
+        self._counted: Counter[tuple[str, str, bool]] = Counter()  # also by whether there is an end
         self._blocks: dict[int, _Block] = {}
         self._analysed_at = 1000
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
@@ -194,11 +210,12 @@ class EndedJobs:
             for job in jobs:
                 row = [getattr(job, column) for column in _COLUMNS]
                 self._database.execute(insert, row)
-                labels = [(key, value, job.number) for key, value in job.labels.items()]
-                self._database.executemany("INSERT INTO labels VALUES (?, ?, ?)", labels)
+                labels = [(*label, job.number, job.ended_at) for label in job.labels.items()]
+                self._database.executemany("INSERT INTO labels VALUES (?, ?, ?, ?)", labels)
         for job in jobs:
             self._blocks.setdefault(job.number // _BLOCK, _Block()).add(job)
         self.counts.update((job.queue, job.state) for job in jobs)
+        self._counted.update((job.queue, job.state, job.ended_at != NO_INSTANT) for job in jobs)
         self.kept.update(job.kept for job in jobs)
         if self.counts.total() >= self._analysed_at:
             # SQLite chooses an index by how often its values repeat.
@@ -232,9 +249,15 @@ class EndedJobs:
             clauses.append(follows)
             given |= after._asdict()
         key = "''" if sort == "submitted" else "ended_at"
-        found = self._rows(
-            f"{key}, number, job_id", clauses, given, f"ORDER BY {order} LIMIT {limit}"
-        )
+        what, rest = f"{key}, number, job_id", f"ORDER BY {order} LIMIT {limit}"
+        if wanted.is_label_alone:
+            # A job's own row is on a page of its own: only those of this part are read.
+            labels = " AND ".join([_labels(given), *clauses])
+            part = f"(SELECT number, ended_at FROM {labels} {rest})"  # noqa: S608  # constants
+            joined = f"{part} CROSS JOIN jobs USING (number, ended_at)"
+            found = self._found(f"SELECT {what} FROM {joined} {rest}", given)  # noqa: S608  # so too
+        else:
+            found = self._rows(what, clauses, given, rest)
         return [(Place(key, number), job_id) for key, number, job_id in found]
 
     def count(self, wanted: Wanted, sort: str) -> int:
@@ -244,8 +267,20 @@ class EndedJobs:
 
     def _count(self, wanted: Wanted, sort: str) -> int:
         """The number of jobs of one state, or of all jobs."""
+        if wanted.is_counted:
+            return sum(
+                count
+                for (queue, state, has_end), count in self._counted.items()
+                if wanted.equal.get("queue", queue) == queue
+                and wanted.equal.get("state", state) == state
+                and (has_end or sort != "ended")
+            )
         clauses, given = self._clauses(wanted, sort)
-        return len(self._rows("1", clauses, given, f"LIMIT {COUNTED_MAX + 1}"))
+        rest = f"LIMIT {COUNTED_MAX + 1}"
+        if wanted.is_label_alone:
+            labels = " AND ".join([_labels(given), *clauses])
+            return len(self._found(f"SELECT 1 FROM {labels} {rest}", given))  # noqa: S608  # so too
+        return len(self._rows("1", clauses, given, rest))
 
     def kept_by(self, column: str, wanted: Wanted) -> list[tuple[str, int, int, int]]:
         """For each value of a column: promises that were kept, and broken, and killed jobs."""
@@ -292,14 +327,15 @@ class EndedJobs:
         The jobs with the label if these are few, else the labels of each job. Jobs with one value
         are in the order of their numbers, so that a page needs only the first of them.
         """
-        labels = _ONE_VALUE if given["value"] else _ANY_VALUE
+        labels = f"FROM {_labels(given)}"
         few = f"SELECT count(*) FROM (SELECT 1 {labels} LIMIT {_FEW})"  # noqa: S608  # constants
         with store_errors(_WHERE):
             ((found,),) = self._database.execute(few, given).fetchall()
         if found == _FEW:
             return "jobs", f"EXISTS (SELECT 1 {labels} AND labels.number = jobs.number)"
         if given["value"]:
-            return "labels CROSS JOIN jobs USING (number)", "key = :label AND value = :value"
+            joined = "labels CROSS JOIN jobs USING (number, ended_at)"
+            return joined, "key = :label AND value = :value"
         return "jobs", f"number IN (SELECT number {labels})"
 
     def _rows(
@@ -312,5 +348,13 @@ class EndedJobs:
         where = f"WHERE {' AND '.join(clauses)} " if clauses else ""
         # Names of columns and of orders are this module's own; values are parameters.
         statement = f"SELECT {what} FROM {source} {where}{rest}"  # noqa: S608  # see above
+        return self._found(statement, given)
+
+    def _found(self, statement: str, given: Mapping[str, Any]) -> list[Any]:
         with store_errors(_WHERE):
             return self._database.execute(statement, given).fetchall()
+
+
+def _labels(given: Mapping[str, Any]) -> str:
+    """The labels that are asked for."""
+    return _ONE_VALUE if given["value"] else _ANY_VALUE
