@@ -78,14 +78,14 @@ class Frontier:
     makespans_s: rising.  budgets_usd: falling.  make: builds the plan at a position on demand,
     because a thousand jobs have ten thousand plans and a user looks at few of them.
     is_sample: whether there may be more undominated plans between these.
-    is_merged: whether no job ends earlier in a plan than in the plans before it.
+    times_s: of each job's entries, rising, if a job takes the last of them within the makespan.
     """
 
     makespans_s: tuple[float, ...]
     budgets_usd: tuple[float, ...]
     make: Callable[[int], Plan]
     is_sample: bool = False
-    is_merged: bool = False
+    times_s: Sequence[Sequence[float]] | None = None
 
     def __len__(self) -> int:
         return len(self.makespans_s)
@@ -93,7 +93,7 @@ class Frontier:
     def __reduce__(self) -> tuple[object, ...]:
         """With every plan built: what builds them cannot go to another process."""
         plans = tuple(self.make(number) for number in range(len(self)))
-        more = (self.is_sample, self.is_merged)
+        more = (self.is_sample, self.times_s)
         return Frontier, (self.makespans_s, self.budgets_usd, plans.__getitem__, *more)
 
     def plan(self, number: int) -> Plan:
@@ -112,7 +112,7 @@ class Frontier:
             tuple(self.budgets_usd[position] for position in positions),
             lambda number: make(positions[number]),
             self.is_sample,
-            self.is_merged and all(one < next_ for one, next_ in pairwise(positions)),
+            self.times_s,
         )
 
 
@@ -148,7 +148,7 @@ def merge_staircases(staircases: Sequence[Staircase]) -> Frontier:
             )
         )
 
-    return Frontier(tuple(makespans_s), tuple(budgets_usd), make, is_merged=True)
+    return Frontier(tuple(makespans_s), tuple(budgets_usd), make, times_s=times_s)
 
 
 def _swept(staircases: Sequence[Staircase]) -> Iterator[tuple[float, float]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import NamedTuple
@@ -97,21 +98,38 @@ def _in_time(problem: ParetoProblem, found: Frontier) -> Frontier:
     """The plans whose jobs meet their own deadlines, if they must; waves make jobs end later."""
     if not problem.options.meet_deadlines:
         return found
-    late = set(late_plans(problem, found))
-    return found.at([number for number in range(len(found)) if number not in late])
+    late = late_in_each(problem, found)
+    return found.at([number for number, jobs in enumerate(late) if not jobs])
 
 
-def late_plans(problem: ParetoProblem, found: Frontier) -> Sequence[int]:
-    """The positions of the plans in which a job ends after its own deadline, rising."""
+def late_in_each(problem: ParetoProblem, found: Frontier) -> Iterator[list[PlannedJob]]:
+    """The jobs that end after their own deadlines, for each plan."""
     numbers = range(len(found))
+    if found.times_s is None:
+        yield from (late_jobs(problem, found.plan(number)) for number in numbers)
+        return
+    # A plan is made by a walk over all jobs, and a table of many jobs has as many plans. Here no
+    # job ends earlier in a plan than in the plans before it, so each is late from some plan on.
+    coming = deque(sorted(_late_from(problem, found, found.times_s)))
+    late: list[int] = []
+    jobs: list[PlannedJob] = []
+    for number in numbers:
+        while coming and coming[0][0] == number:
+            place = coming.popleft()[1]
+            at = bisect_left(late, place)
+            late.insert(at, place)
+            jobs.insert(at, problem.jobs[place])
+        yield jobs.copy()
 
-    def is_late(number: int) -> bool:
-        return bool(late_jobs(problem, found.plan(number)))
 
-    # A plan is made by a walk over all jobs, and a table of many jobs has as many plans.
-    if found.is_merged:
-        return numbers[bisect_left(numbers, x=True, key=is_late) :]
-    return [*filter(is_late, numbers)]
+def _late_from(
+    problem: ParetoProblem, found: Frontier, times_s: Sequence[Sequence[float]]
+) -> Iterator[tuple[int, int]]:
+    """The first plan in which a job is late, and its place, for each job that can be late."""
+    for place, (job, own_s) in enumerate(zip(problem.jobs, times_s, strict=True)):
+        step = bisect_left(own_s, x=True, key=job.is_late)
+        if step < len(own_s):
+            yield bisect_left(found.makespans_s, own_s[step]), place
 
 
 def late_jobs(problem: ParetoProblem, plan: Plan) -> list[PlannedJob]:

@@ -20,6 +20,7 @@ from sluice.planning.pareto.precedence import Precedence
 from sluice.planning.pareto.rounding import ROUNDING
 
 TUNED_TASKS_MAX = 10**6
+DEFAULT_RANGES = BufferRanges()
 
 
 class TaskTuning(Enum):
@@ -93,7 +94,7 @@ class PlannedJob:
     driver_s: float = 0.0
     deadline_s: float | None = None
     output: MapOutput | None = None
-    buffer: BufferRanges = field(default=BufferRanges())
+    buffer: BufferRanges = DEFAULT_RANGES
     after: tuple[JobId, ...] = ()
 
     @classmethod
@@ -112,7 +113,7 @@ class PlannedJob:
                 driver_s=job.driver_s,
                 deadline_s=_deadline_s(job),
                 output=_output(job),
-                buffer=job.buffer or BufferRanges(),
+                buffer=job.buffer or DEFAULT_RANGES,
                 after=job.after,
             )
         return cls(
@@ -122,7 +123,7 @@ class PlannedJob:
             driver_s=job.driver_s,
             deadline_s=_deadline_s(job),
             output=_output(job),
-            buffer=job.buffer or BufferRanges(),
+            buffer=job.buffer or DEFAULT_RANGES,
             after=job.after,
         )
 

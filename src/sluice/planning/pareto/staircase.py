@@ -10,25 +10,47 @@ Source: pareto, section 4.1.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 
+from sluice.model.ids import JobId
 from sluice.model.machines import VmOffer
 from sluice.planning.pareto.pricing import JobChoice, JobPricing, PlanEntry
-from sluice.planning.pareto.problem import ParetoProblem, TaskTuning
+from sluice.planning.pareto.problem import ParetoProblem, PlannedJob, TaskTuning
 from sluice.planning.pareto.rounding import is_below
 
 Staircase = tuple[PlanEntry, ...]
+_ANY = JobId("any")
 
 
 def staircases(problem: ParetoProblem, *, vms_max: int | None = None) -> tuple[Staircase, ...]:
     """Return the staircase of each job: entries by rising time and falling cost.
 
+    Jobs that differ in nothing but their names have one staircase.
+
     vms_max: most VMs of one job; a job may then have no entry.
     """
-    return tuple(
-        undominated(job_entries(problem, JobPricing(problem, number), vms_max))
-        for number in range(len(problem.jobs))
+    known: dict[PlannedJob, Staircase] = {}
+    return tuple(_staircase(problem, number, vms_max, known) for number in range(len(problem.jobs)))
+
+
+def _staircase(
+    problem: ParetoProblem, number: int, vms_max: int | None, known: dict[PlannedJob, Staircase]
+) -> Staircase:
+    """One job's staircase. known: those found before, by job without its name."""
+    job = problem.jobs[number]
+    if job.output is not None:  # the buffers of a job may be drawn by its own generator
+        return undominated(job_entries(problem, JobPricing(problem, number), vms_max))
+    alike = replace(
+        job, job_id=_ANY, deadline_s=job.deadline_s if problem.options.meet_deadlines else None
     )
+    found = known.get(alike)
+    if found is None:
+        found = known[alike] = undominated(
+            job_entries(problem, JobPricing(problem, number), vms_max)
+        )
+    return found
 
 
 def undominated(entries: Iterable[PlanEntry]) -> Staircase:
@@ -95,14 +117,15 @@ def _fastest_stages(pricing: JobPricing, offer: VmOffer) -> Iterator[PlanEntry]:
         yield pricing.entry(JobChoice(offer, 0, 0, 0, 0, buffer, useful))
 
 
-def breaking_vms(tasks: int, per_vm: int) -> list[int]:
+@lru_cache(maxsize=10_000)
+def breaking_vms(tasks: int, per_vm: int) -> tuple[int, ...]:
     """The numbers of VMs, rising, at which a phase with a fixed task count gets faster.
 
     per_vm: slots per VM.  Between two of these numbers more VMs only cost more. There are about
     4 * sqrt(tasks) of them, so a hundred million tasks are feasible too.
 
     >>> breaking_vms(tasks=5, per_vm=2)
-    [1, 2, 3]
+    (1, 2, 3)
     """
     found = {1}
     for counted in (tasks, tasks - 1):
@@ -112,4 +135,4 @@ def breaking_vms(tasks: int, per_vm: int) -> list[int]:
             slots = -(-counted // (waves - 1))
             vms = -(-slots // per_vm)
             found.add(vms)
-    return sorted(found)
+    return tuple(sorted(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, NamedTuple
 
 from sluice.estimate.job_forecasts import JobForecast
@@ -19,8 +19,8 @@ from sluice.planning.pareto.plan_search import (
     ParetoResult,
     PlanSearch,
     PlanStatus,
+    late_in_each,
     late_jobs,
-    late_plans,
 )
 from sluice.planning.pareto.pricing import PlanEntry
 from sluice.planning.pareto.problem import ParetoProblem, PlannedJob, TaskTuning
@@ -179,18 +179,17 @@ class PlanResult(NotebookView):
         slopes = hour_saved_usd(list(frontier.points()))
         listed = len(frontier) if plans is None else plans
         found: list[dict[str, object]] = []
-        late = set(late_plans(self.problem, frontier)) if self._deadlines_s else ()
-        for place, (makespan_s, budget_usd) in enumerate(frontier.points()):
-            # A table of many jobs has many plans, and to make one is a walk over all its jobs.
-            plan = frontier.plan(place) if place < listed or place in late else None
+        late = late_in_each(self.problem, frontier) if self._deadlines_s else repeat(())
+        points = zip(frontier.points(), late, strict=False)
+        for place, ((makespan_s, budget_usd), misses) in enumerate(points):
             found.append(
                 {
                     "number": first + place,
                     "makespan_s": makespan_s,
                     "budget_usd": budget_usd,
                     "hour_saved_usd": slopes[place],
-                    "misses": self.misses(plan) if plan else [],
-                    "jobs": self._jobs(plan) if plan and place < listed else None,
+                    "misses": [str(job.job_id) for job in misses],
+                    "jobs": self._jobs(frontier.plan(place)) if place < listed else None,
                 }
             )
         return found

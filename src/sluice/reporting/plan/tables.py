@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sluice.model.limits import PlanLimits
 from sluice.planning.pareto.frontier import Plan
-from sluice.planning.pareto.plan_search import ParetoResult, PlanStatus, late_plans, unreachable
+from sluice.planning.pareto.plan_search import ParetoResult, PlanStatus, late_in_each, unreachable
 from sluice.planning.pareto.pricing import JobChoice, PlanEntry
 from sluice.planning.pareto.problem import TaskTuning
 from sluice.planning.pareto.tradeoff import hour_saved_usd
@@ -252,7 +252,7 @@ def _lateness(result: PlanResult) -> str:
     if not any(job.deadline_s is not None for job in result.problem.jobs):
         return ""
     found = (result.answer.plans, result.answer.below_budget_min)
-    late = sum(len(late_plans(result.problem, one)) for one in found)
+    late = sum(any(jobs) for one in found for jobs in late_in_each(result.problem, one))
     if not late:
         return ""
     verb = "miss" if late > 1 else "misses"
