@@ -36,9 +36,11 @@ def beat(delay, at_s, *wishes):
     delay.begin(at_s)
     answers = []
     for job, locality in wishes:
-        answers.append(delay.allows(job, locality))
+        answers.append(locality is None or locality <= delay.level(job))
         if answers[-1]:
             delay.started(job, locality)
+        else:
+            delay.refuse(job)
     delay.end(at_s)
     return answers
 

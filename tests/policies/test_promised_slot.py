@@ -10,8 +10,8 @@ import pytest
 from sluice.core.entries import WHOLE_SLOTS
 from sluice.core.reasons import ReasonCode
 from sluice.model.slot_kind import SlotKind
+from sluice.policies.dynamicmr.cases import PromisedSlot
 from sluice.policies.dynamicmr.node_offer import NodeOffer
-from sluice.policies.dynamicmr.promised_slot import PromisedSlot
 
 pytestmark = pytest.mark.interpreted  # compiled code takes no other objects than its own
 MAP, REDUCE, CONTAINER = SlotKind.MAP, SlotKind.REDUCE, SlotKind.CONTAINER

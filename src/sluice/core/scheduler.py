@@ -35,7 +35,6 @@ from sluice.core.faults.task_failures import gives_up
 from sluice.core.job_decisions import JobDecisions
 from sluice.core.offers import Decisions, Offer
 from sluice.core.protocols import Policies
-from sluice.core.queue_changes import change_queues
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.record.forgetting import Forgetting
 from sluice.core.rented_nodes import RentedNodes
@@ -87,7 +86,7 @@ class Scheduler:
             ev.JobWithdrawn: self._on_job_withdrawn,
             ev.NodeJoined: self._on_joined,
             ev.NodeLost: self._on_lost,
-            ev.NodeCordoned: self._on_cordoned,
+            ev.NodeCordoned: partial(node_faults.set_cordon, self.state, self.resting),
             ev.QueuesChanged: self._on_queues_changed,
             ev.OutputLost: partial(lose_output, self.state),
             ev.JobsForgotten: Forgetting(self.state, policies.tasks, policies.admission).forget,
@@ -196,11 +195,11 @@ class Scheduler:
             return
         self.rented.joined(self.state.add_node(event.node), known)
 
-    def _on_cordoned(self, event: ev.NodeCordoned) -> None:
-        node_faults.set_cordon(self.state, event, self.resting)
-
     def _on_queues_changed(self, event: ev.QueuesChanged) -> None:
-        change_queues(self.state, self._tasks, event.pools)
+        for pool in event.pools:
+            entry = self.state.pool_entry(pool.pool_id, pool)
+            entry.pool, entry.is_declared = pool, True
+        self._tasks.queues_changed(self.state)
 
     def _on_lost(self, event: ev.NodeLost) -> None:
         node = self.state.nodes.get(event.node_id)

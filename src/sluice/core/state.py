@@ -99,7 +99,7 @@ class ClusterState:
         self._phases: i64 = 0
         self._in_line: tuple[JobEntry, ...] | None = ()  # the values of `waiting`; None: outdated
         for pool in pools:
-            self._pool_entry(pool.pool_id, pool)
+            self.pool_entry(pool.pool_id, pool)
 
     def observe(self, observer: Observer, settle: Callable[[], None] | None = None) -> None:
         """Call the observer at each change. settle: updates its index, if that waits for a use."""
@@ -122,7 +122,8 @@ class ClusterState:
 
     # --- writing: nodes and jobs --------------------------------------------------------------
 
-    def _pool_entry(self, pool_id: PoolId, pool: Pool | None = None) -> PoolEntry:
+    def pool_entry(self, pool_id: PoolId, pool: Pool | None = None) -> PoolEntry:
+        """The entry of a pool, made if there is none. pool: as the workload declares it."""
         entry = self.pools.get(pool_id)
         if entry is None:
             declared = pool is not None
@@ -150,7 +151,7 @@ class ClusterState:
             self.slots[kind] -= entry.node.slots(kind)
 
     def add_job(self, job: Job, locations: Locations, *, alike: bool) -> JobEntry:
-        entry = JobEntry(job, self._submitted, self._pool_entry(job.pool), alike=alike)
+        entry = JobEntry(job, self._submitted, self.pool_entry(job.pool), alike=alike)
         self._submitted += 1
         first = self._phases
         phases = tuple(self._phase_entry(entry, one, first, locations) for one in job.phases)

@@ -19,13 +19,12 @@ from sluice.policies.composition import RESERVATIONS, Composition
 from sluice.policies.copies.late import NOTHING_LENT, with_copies
 from sluice.policies.copies.slow_kill import with_kills
 from sluice.policies.data.delay import DelayScheduling
-from sluice.policies.dynamicmr.cases import AwayFromData, Case
+from sluice.policies.dynamicmr.cases import AwayFromData, Case, PromisedSlot
 from sluice.policies.dynamicmr.lender import SlotLender, own_and_borrowed
 from sluice.policies.dynamicmr.pool_dependent import PoolDependent
 from sluice.policies.dynamicmr.pool_independent import PoolIndependent
-from sluice.policies.dynamicmr.pools import AllAsOne, JointOrder, PoolsInTurn
+from sluice.policies.dynamicmr.pools import JointOrder, PoolsInTurn
 from sluice.policies.dynamicmr.prescheduling import with_prescheduling
-from sluice.policies.dynamicmr.promised_slot import PromisedSlot
 from sluice.policies.dynamicmr.targets import Fractions, slot_units
 from sluice.policies.job_order import JobOrder
 from sluice.policies.orders.capped import Capped
@@ -230,7 +229,7 @@ def slot_lender(
         cases = [PromisedSlot(), *cases]
     if not by_pool:
         return PoolIndependent(line, cases, fractions, units)
-    pools: PoolsInTurn = JointOrder(units) if line.has_pools else AllAsOne()
+    pools: PoolsInTurn = JointOrder(units) if line.has_pools else PoolsInTurn()
     away = AwayFromData(line, "PD 5", loans) if settings.case5 == "at_once" else None
     return PoolDependent(line, cases, fractions, units, pools, away)
 

@@ -16,7 +16,7 @@ from sluice.model.cluster import Node
 from sluice.model.fitting import SlotShortage
 from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.memory import Memory, restore_around, saved_around
+from sluice.policies.memory import Memory, part_of, saved_around
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -70,10 +70,11 @@ class Decorator(TaskPolicy):
         return self.inner.follows_queues
 
     def saved(self) -> Memory | None:
-        return saved_around(self)
+        return saved_around(self.inner.saved(), self.memory())
 
     def restored(self, saved: Memory, state: ClusterState) -> None:
-        restore_around(self, saved, state)
+        self.inner.restored(part_of(saved, "inner"), state)
+        self.remember(part_of(saved, "own"), state)
 
     def memory(self) -> Memory | None:
         """Return what this decorator remembers besides what is inside; see `Policy.saved`."""

@@ -24,6 +24,7 @@ from sluice.model.slot_kind import SlotKind
 from sluice.policies.data.data_waits import DataWaits
 from sluice.policies.orders.share_order import ShareOrder
 from sluice.policies.rooms.nodes_alike import NodesWithRoom, first_with_room
+from sluice.policies.rooms.slot_counts import slots_busy
 
 Key = tuple[Any, ...]
 IN_TURN: Final = Reason(ReasonCode.FIRST_IN_LINE)
@@ -208,8 +209,7 @@ class JobOrder(TaskPolicy):
         if jobs:
             tasks = sum(jobs.values())
             return Reason(ReasonCode.BEHIND_IN_LINE, (("ahead", len(jobs)), ("tasks", tasks)))
-        numbers = (("slots", state.slots[phase.kind]), ("kind", phase.kind.value))
-        return Reason(ReasonCode.SLOTS_BUSY, numbers)
+        return slots_busy(state, phase.kind)
 
     def explain_copy(self, attempt: Attempt, state: ClusterState, now_s: float) -> Reason:
         return Reason(ReasonCode.COPIES_OFF)

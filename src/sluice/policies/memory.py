@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from sluice.core.entries import PhaseEntry
-from sluice.core.protocols import Policy
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId
 
@@ -19,35 +18,15 @@ PhaseName = tuple[JobId, int]  # the job, and the place of the phase among its p
 NOTHING: Final[Memory] = {}
 
 
-class Around(Protocol):
-    """A policy around another, `inner`.
-
-    memory: what it remembers besides what is inside.  remember: takes that back.
-    """
-
-    @property
-    def inner(self) -> Policy: ...
-
-    def memory(self) -> Memory | None: ...
-
-    def remember(self, own: Memory, state: ClusterState) -> None: ...
-
-
-def saved_around(policy: Around) -> Memory | None:
+def saved_around(inner: Memory | None, own: Memory | None) -> Memory | None:
     """Return the memory of a policy and of the one inside; None if one of them cannot be saved."""
-    inner, own = policy.inner.saved(), policy.memory()
     if inner is None or own is None:
         return None
     return {name: part for name, part in (("inner", inner), ("own", own)) if part}
 
 
-def restore_around(policy: Around, saved: Memory, state: ClusterState) -> None:
-    """Let both remember again what `saved_around` returned."""
-    policy.inner.restored(_part(saved, "inner"), state)
-    policy.remember(_part(saved, "own"), state)
-
-
-def _part(saved: Memory, name: str) -> Memory:
+def part_of(saved: Memory, name: str) -> Memory:
+    """The memory of the one inside ("inner"), or that of the policy around it ("own")."""
     found: Memory = saved.get(name, NOTHING)
     return found
 

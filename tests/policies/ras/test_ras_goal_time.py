@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sluice
-from sluice.policies.ras.completion_time import map_slots_needed
+from sluice.policies.ras.utility import map_slots_needed
 
 pytestmark = pytest.mark.no_invariants  # each run takes ten thousand decisions
 

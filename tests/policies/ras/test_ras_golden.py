@@ -10,9 +10,8 @@ from sluice.model.job import Demand, Job, Phase
 from sluice.model.lengths import ConstantLengths
 from sluice.model.resources import Resources
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.ras.completion_time import map_slots_needed
 from sluice.policies.ras.control_cycle import CycleRules, CycleState, run_cycle
-from sluice.policies.ras.utility import NO_SLOT, job_utility
+from sluice.policies.ras.utility import NO_SLOT, job_utility, map_slots_needed
 
 REDUCE_SLOTS = (0, 1, 2, 5, 9, 10)
 G1 = {

@@ -41,7 +41,7 @@ def recover(node: NodeEntry) -> None:
     node.faults, node.rests_until_s = 0, math.inf if node.cordon else -math.inf
 
 
-def set_cordon(state: ClusterState, event: NodeCordoned, resting: dict[NodeEntry, None]) -> None:
+def set_cordon(state: ClusterState, resting: dict[NodeEntry, None], event: NodeCordoned) -> None:
     """An operator wants no work on a node, or wants it again. resting: as for `keep_cordon`."""
     node = state.nodes.get(event.node_id)
     if node is None:

@@ -11,7 +11,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sluice.core.entries import JobEntry
+from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.cluster import Locality
 from sluice.model.ids import JobId
 
@@ -51,6 +52,7 @@ class DelayScheduling:
         self._waits_max = 1000  # beyond that the waits of ended jobs are dropped
         self._last_at_s = 0.0
         self._has_risen = False  # a job may go further than before
+        self.refused: set[PhaseEntry] = set()  # too far from the node that asks
 
     def saved(self) -> dict[str, Any]:
         """The waits of open jobs, as JSON values: (job, level, seconds)."""
@@ -82,6 +84,7 @@ class DelayScheduling:
         self._turn += 1
         if self._asked:
             self._asked.clear()
+        self.refused.clear()
         self.count_wait(now_s)
 
     def count_wait(self, now_s: float) -> None:
@@ -128,13 +131,16 @@ class DelayScheduling:
             wait.bound_s = self._bound_s(wait)
         return wait
 
-    def allows(self, job: JobEntry, locality: Locality | None) -> bool:
-        """Whether the job may start a task at that distance from its input now; if not, it has
-        been refused.
-        """
-        if locality is None or locality <= self.level(job):
+    def allows(self, phase: PhaseEntry, node: NodeEntry) -> bool:
+        """Whether the node that asks is near enough to data of a phase; if not, it is refused."""
+        if not phase.pending.is_placed:
             return True
-        self.refuse(job)
+        if phase in self.refused:  # for an earlier slot, and its job started nothing since
+            return False
+        if phase.pending.is_within(node.node_id, node.rack, self.level(phase.job)):
+            return True
+        self.refuse(phase.job)
+        self.refused.add(phase)
         return False
 
     def _level(self, wait: Wait) -> Locality:
@@ -148,6 +154,8 @@ class DelayScheduling:
 
     def started(self, job: JobEntry, locality: Locality | None) -> None:
         """The job started a task there: its wait begins again."""
+        if self.refused:
+            self.refused.difference_update(job.phases)
         if locality is not None:
             wait = self.wait_of(job)
             wait.level, wait.turn, wait.waited_s = locality, self._turn, 0.0
@@ -191,6 +199,11 @@ class DelayScheduling:
             return None
         left_s = wait.bound_s - wait.waited_s
         return None if left_s == math.inf else left_s
+
+    def reason(self, phase: PhaseEntry) -> Reason | None:
+        """Why a task of the phase waits, if it is for a node that is nearer to its data."""
+        wait_s = self.left_s(phase.job) if phase.pending.is_placed else None
+        return None if wait_s is None else Reason(ReasonCode.LOCALITY_WAIT, (("wait_s", wait_s),))
 
     def _bound_s(self, wait: Wait) -> float:
         """How long it has to wait for its next level; infinite if it has none."""

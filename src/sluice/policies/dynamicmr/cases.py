@@ -20,6 +20,7 @@ from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.job_order import JobOrder, Pick
 from sluice.policies.rooms.loanable import Loanable
+from sluice.policies.rooms.slot_counts import owed_jobs
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
@@ -29,6 +30,7 @@ IN_TURN: Final = "in turn"
 BESIDE_DATA: Final = "near data"
 ANYWHERE: Final = "anywhere"
 
+_PROMISED: Final = Reason(ReasonCode.OWN_CONTAINER)
 _NONE: Final = Reason(ReasonCode.OWN_SLOT)
 _BORROWED: Final = ReasonCode.BORROWED_SLOT
 _LOAD_SHOWN_MAX: Final = 999.99  # a load without slots is infinite, which JSON cannot express
@@ -216,6 +218,34 @@ class AwayFromData(Case):
             return None
         numbers = (("case", self.number), ("slot", slot_kind.value))
         return CaseStart(pick.phase, slot_kind, Reason(ReasonCode.DATA_IGNORED, numbers))
+
+
+class PromisedSlot(Case):
+    """Before all other cases: what is promised is kept, whatever the loads say about lending."""
+
+    def __init__(self) -> None:
+        super().__init__("promise", ("promised", _MAP), goes_beyond_line=True)
+        self._state: ClusterState | None = None
+
+    def attach(self, state: ClusterState) -> None:
+        """Called once before the first event."""
+        self._state = state
+
+    def has_slot(self, turn: NodeOffer) -> bool:
+        is_idle = turn.has_idle(_MAP, _MAP) or turn.has_idle(_REDUCE, _REDUCE)
+        return is_idle and self._state is not None and bool(self._state.promises)
+
+    def start(self, turn: NodeOffer, pool: PoolEntry | None) -> CaseStart | None:
+        assert self._state is not None, "it has a slot only once it is attached"
+        for job in owed_jobs(self._state):
+            if pool is not None and job.pool is not pool:
+                continue
+            for phase in job.phases:
+                if phase.is_queued and phase.kind is not SlotKind.CONTAINER:
+                    own = phase.kind
+                    slot_kind = own if turn.has_idle(own, own) else other(own)
+                    return CaseStart(phase, slot_kind, _PROMISED)
+        return None
 
 
 def pick_within(

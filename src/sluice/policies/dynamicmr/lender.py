@@ -20,9 +20,9 @@ from sluice.policies.dynamicmr.loans import Demand, Loans
 from sluice.policies.dynamicmr.node_offer import NodeOffer, other
 from sluice.policies.dynamicmr.targets import Fractions, whole
 from sluice.policies.job_order import JobOrder
-from sluice.policies.orders.candidate_order import owed_jobs
 from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.nodes_alike import NodesAlike, NodesWithRoom
+from sluice.policies.rooms.slot_counts import owed_jobs
 
 _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE

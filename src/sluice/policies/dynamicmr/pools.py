@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from sluice.core.entries import PhaseEntry, PoolEntry, SlotUnits
 from sluice.core.indexes.ranking import Ranking
@@ -21,23 +21,26 @@ _MAP: Final = SlotKind.MAP
 _REDUCE: Final = SlotKind.REDUCE
 
 
-class Claimant(Protocol):
+class Claimant:
     """A pool, or all jobs together, that is served in turn. pool: None for all jobs."""
 
-    pool: PoolEntry | None
+    pool: PoolEntry | None = None
 
     def place(self) -> Key:
         """Its place, also if it can start nothing but copies."""
+        return ()
 
     def key(self) -> Key | None:
         """Its place; None if it can start nothing."""
+        return ()
 
 
+_ALL_JOBS: Final = Claimant()
 Placed = tuple[Key, int, Claimant]  # the number keeps claimants from being compared
 
 
-class PoolsInTurn(Protocol):
-    """Whose turn it is among pools."""
+class PoolsInTurn:
+    """Whose turn it is among pools. Here there are none: one claimant represents all jobs."""
 
     def attach(self, state: ClusterState, line: JobOrder) -> None:
         """Called once before the first event. line: the order of jobs, attached already."""
@@ -49,16 +52,18 @@ class PoolsInTurn(Protocol):
         """Those that can start something, with their places. Ask for no other order before this
         walk is over.
         """
+        return iter((((), 0, _ALL_JOBS),))
 
     def of_pools(self, pools: list[PoolEntry]) -> list[Claimant]:
         """Those of these pools that are not in the order, for nothing of them waits."""
+        return []
 
 
-class JointShare:
+class JointShare(Claimant):
     """One pool's claim on slots of both kinds."""
 
     def __init__(self, pool: PoolEntry, order: ShareOrder, units: SlotUnits) -> None:
-        self.pool: PoolEntry | None = pool
+        self.pool = pool
         self._pool = pool
         self._order = order
         self._units = units
@@ -90,7 +95,7 @@ class JointShare:
         return (submitted_at_s, str(self._pool.pool_id))
 
 
-class JointOrder:
+class JointOrder(PoolsInTurn):
     """Pools by their share of both kinds of slot; an index over the state.
 
     order: the shares of each kind, as the line of turns counts them.
@@ -114,7 +119,6 @@ class JointOrder:
         self._ranking.touch(joint)
 
     def take_up(self) -> None:
-        """See `PoolsInTurn`."""
         for joint in self._joint.values():
             self._ranking.touch(joint)
 
@@ -123,30 +127,6 @@ class JointOrder:
 
     def of_pools(self, pools: list[PoolEntry]) -> list[Claimant]:
         return [self._joint[pool] for pool in pools if self._joint[pool].key() is None]
-
-
-class AllAsOne:
-    """First in, first out has no pools: one claimant represents all jobs."""
-
-    pool: PoolEntry | None = None
-
-    def attach(self, state: ClusterState, line: JobOrder) -> None:
-        """Needs no index."""
-
-    def take_up(self) -> None:
-        """See `PoolsInTurn`."""
-
-    def key(self) -> Key | None:
-        return ()
-
-    def place(self) -> Key:
-        return ()
-
-    def of_pools(self, pools: list[PoolEntry]) -> list[Claimant]:
-        return []
-
-    def in_order(self) -> Iterator[Placed]:
-        return iter((((), 0, self),))
 
 
 class PoolWalk:

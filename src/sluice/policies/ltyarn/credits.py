@@ -19,14 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sluice.policies.ltyarn.usage import Usage
-from sluice.policies.memory import fields_restored, fields_saved
 
 QUANTUM_S: Final = 1.0
 _TINY: Final = 1e-9  # sums of units are rounded
 _LATER_S: Final = 1e-6  # the next look at a child whose credit is 0 but for rounding
 
-# What a book remembers of all children together.
-_SUMS: Final = (
+# What a book remembers of all children together; the rest is what `saved` returns.
+SUMS: Final = (
     "_at_s", "_borrowed", "_borrowing", "_donated", "_donating", "_first_at_s", "_is_measured",
     "_is_new", "_quantum_at_s", "_supplied", "_supply", "_weights",
 )  # fmt: skip
@@ -140,7 +139,6 @@ class CreditBook(Generic[H]):
                 for child, one in self._accounts.items()
             ],
             "due": [[at_s, place_of[child]] for at_s, _, child in due],
-            **fields_saved(self, _SUMS),
         }  # fmt: skip
 
     def restored(self, saved: Mapping[str, Any], children: Sequence[H]) -> None:
@@ -152,7 +150,6 @@ class CreditBook(Generic[H]):
         self._due, self._pushed = [], 0
         for at_s, place in saved["due"]:
             self._note(children[place], at_s)
-        fields_restored(self, _SUMS, saved)
 
     # --- questions --------------------------------------------------------------------------------
 

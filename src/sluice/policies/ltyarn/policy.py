@@ -24,6 +24,7 @@ from sluice.policies.ltyarn.allocation import Allocation
 from sluice.policies.ltyarn.rules import ShareRules
 from sluice.policies.ltyarn.tree import TINY
 from sluice.policies.orders.long_term import LongTermOrder
+from sluice.policies.rooms.slot_counts import slots_busy
 
 _CONTAINER = SlotKind.CONTAINER
 
@@ -157,8 +158,7 @@ class QueueTreePolicy(TaskPolicy):
         if TINY < free < phase.phase.units:
             numbers = (("units", phase.phase.units), ("free", free))
             return Reason(ReasonCode.UNITS_DO_NOT_FIT, numbers)
-        numbers_of_slots = (("slots", state.slots[_CONTAINER]), ("kind", "container"))
-        return Reason(ReasonCode.SLOTS_BUSY, numbers_of_slots)
+        return slots_busy(state, _CONTAINER)
 
     def _wider_first(self, phase: PhaseEntry, free: float, now_s: float) -> Reason | None:
         """That the first in turn does not fit, where this phase may start although it does not."""

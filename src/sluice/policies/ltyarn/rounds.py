@@ -16,11 +16,10 @@ from sluice.model.ids import JobId, PoolId
 from sluice.model.queues import Queue
 from sluice.model.resources import NOTHING
 from sluice.model.slot_kind import SlotKind
-from sluice.policies.ltyarn.charges import charge_of
 from sluice.policies.ltyarn.credits import CreditBook
 from sluice.policies.ltyarn.orders import key_of
 from sluice.policies.ltyarn.quanta import Quanta
-from sluice.policies.ltyarn.rules import ShareRules
+from sluice.policies.ltyarn.rules import ShareRules, charge_of
 from sluice.policies.ltyarn.tree import (
     AppNode,
     QueueNode,

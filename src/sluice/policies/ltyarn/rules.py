@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sluice.model.ids import PoolId
 from sluice.model.queues import Queue
-from sluice.policies.ltyarn.tree import from_the_top
+from sluice.policies.ltyarn.tree import AppNode, ShareNode, from_the_top
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +55,25 @@ class ShareRules:
         for queue in from_the_top(queues):
             below_s[queue.queue_id] = self.round_below_s(queue, below_s[queue.parent])
         return frozenset(q.queue_id for q in queues if below_s[q.parent] == math.inf)
+
+
+def charge_of(node: ShareNode, rules: ShareRules, now_s: float) -> float:
+    """The charge of a late arrival, so that it does not start with nothing used (PAR).
+
+    It is phi, equation (16): the highest level of the siblings that were active before.
+    """
+    if node.parent is None or not _is_charged(node, rules):
+        return 0.0
+    levels = [
+        sibling.usage.used(now_s) / sibling.weight
+        for sibling in node.parent.active
+        if sibling.first_active_at_s is not None and sibling.first_active_at_s < now_s
+    ]
+    return node.weight * max(levels, default=0.0)
+
+
+def _is_charged(node: ShareNode, rules: ShareRules) -> bool:
+    if isinstance(node, AppNode):
+        return rules.charges_apps
+    is_late = node.registered_at_s > node.round.at_s
+    return rules.charges_idle or (rules.charges_queues and is_late)

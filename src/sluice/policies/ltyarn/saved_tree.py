@@ -15,6 +15,7 @@ from typing import Any
 from sluice.core.state import ClusterState
 from sluice.model.ids import JobId, PoolId
 from sluice.model.queues import Queue, QueueOrder
+from sluice.policies.ltyarn.credits import SUMS
 from sluice.policies.ltyarn.quanta import Quanta
 from sluice.policies.ltyarn.rounds import ShareTree
 from sluice.policies.ltyarn.tree import AppNode, QueueNode, RunningTasks, ShareNode, app_key
@@ -53,12 +54,13 @@ def _saved_node(node: ShareNode) -> dict[str, Any]:
 def _saved_queue(
     queue: QueueNode, tree: ShareTree, places: Mapping[ShareNode, int]
 ) -> dict[str, Any]:
+    book = queue.credits
     return {
         **_saved_node(queue),
         "active": [places[child] for child in queue.active],
         "children": [places[child] for child in queue.children.values()],
         "children_use": fields_saved(queue.children_use, COUNTERS),
-        "credits": None if queue.credits is None else queue.credits.saved(places),
+        "credits": None if book is None else {**book.saved(places), **fields_saved(book, SUMS)},
         "is_of_file": queue is not tree.root or queue.name in tree.queues,
         "name": queue.name,
         "parent": None if queue.parent is None else places[queue.parent],
@@ -182,3 +184,4 @@ def _restore_queue(queue: QueueNode, saved: Mapping[str, Any], nodes: Sequence[S
     queue.turns.restored(saved["turns"], nodes)
     if queue.credits is not None:
         queue.credits.restored(saved["credits"], nodes)
+        fields_restored(queue.credits, SUMS, saved["credits"])

@@ -36,9 +36,3 @@ class RankedJobs(JobOrder):
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
         return self.key(job)
-
-
-def owed_jobs(state: ClusterState) -> list[JobEntry]:
-    """The active jobs below their promise, the one with the smallest part of it first."""
-    owed = [job for job in state.promises.values() if job.is_owed and job.release_seq >= 0]
-    return sorted(owed, key=lambda job: (job.running / job.promised, job.release_seq))

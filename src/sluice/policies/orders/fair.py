@@ -26,6 +26,7 @@ from sluice.policies.job_order import JobOrder, Key, Pick, Place
 from sluice.policies.orders.balance_line import balance_line
 from sluice.policies.orders.fair_shares import Claim, fill
 from sluice.policies.orders.share_order import PoolShare, ShareOrder
+from sluice.policies.rooms.slot_counts import slots_busy
 from sluice.policies.settings import DelaySettings, FairSettings
 
 _MAP: Final = SlotKind.MAP
@@ -44,14 +45,6 @@ def delay_of(settings: DelaySettings) -> DelayScheduling | None:
     return DelayScheduling(settings.node_wait_s, settings.rack_wait_s)
 
 
-def job_place(job: JobEntry, kind: SlotKind) -> Key:
-    """Place of a job among those of its pool, also of one that can start nothing."""
-    if job.pool.pool.order is PoolOrder.FIFO:
-        return (job.release_seq,)
-    running = sum([phase.running for phase in job.phases if phase.kind is kind])
-    return (running / job.job.weight, *job.seniority)
-
-
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Fair(JobOrder):
     """Pools in the order of their shares; `delay` says how far from its data a job may run."""
@@ -64,7 +57,6 @@ class Fair(JobOrder):
         # With delays, a node with room is news even if no task could use the room.
         self.knows_next_node = delay is None
         self._waits: DataWaits | None = None  # made once there are so many nodes
-        self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
 
     @classmethod
     def build(cls, settings: Any) -> Any:  # noqa: ANN401  # copies and kills may decorate it
@@ -169,7 +161,6 @@ class Fair(JobOrder):
     def begin(self, now_s: float) -> None:
         if self._delay is not None:
             self._delay.begin(now_s)
-            self._refused.clear()
 
     def end(self, now_s: float) -> None:
         if self._delay is not None:
@@ -209,8 +200,8 @@ class Fair(JobOrder):
             pick = self._pick_of(share, node, before)
             if pick is not None:
                 return pick
-        if self._waits is not None and before is None:
-            self._waits.refused_all(kind, self._refused)
+        if self._waits is not None and self._delay is not None and before is None:
+            self._waits.refused_all(kind, self._delay.refused)
         return None
 
     def _pick_in(
@@ -225,7 +216,11 @@ class Fair(JobOrder):
     def _pick_of(self, share: PoolShare, node: NodeEntry, before: Place | None) -> Pick | None:
         """The first of a pool's phases that is near enough to its data."""
         for phase in share.phases():
-            if before is not None and _is_behind(phase, share, before):
+            if (
+                before is not None
+                and share.place() == before.pool
+                and self.job_place(phase.job, phase.kind) > before.job
+            ):
                 return None
             if self._is_near_enough(phase, node):
                 return self._picked(phase, share, node)
@@ -234,17 +229,10 @@ class Fair(JobOrder):
     def _is_near_enough(self, phase: PhaseEntry, node: NodeEntry) -> bool:
         """Whether a task of the phase may start on the node; if not, it has been refused."""
         delay = self._delay
-        if delay is None or not phase.pending.is_placed:
+        if delay is None or delay.allows(phase, node):
             return True
-        if phase in self._refused:  # for an earlier slot, and its job started nothing since
-            return False
-        level = delay.level(phase.job)
-        if phase.pending.is_within(node.node_id, node.rack, level):
-            return True
-        if level is _RACK and self._waits is not None:
+        if self._waits is not None and delay.level(phase.job) is _RACK:
             self._waits.refused_in_rack(phase)
-        delay.refuse(phase.job)
-        self._refused.add(phase)
         return False
 
     def _picked(self, phase: PhaseEntry, share: PoolShare, node: NodeEntry) -> Pick:
@@ -261,8 +249,6 @@ class Fair(JobOrder):
             self._delay.started(job, locality)
             if self._waits is not None:
                 self._waits.started(job)
-            if self._refused:
-                self._refused.difference_update(job.phases)
         return pick
 
     def _share_with_work(self, pool: PoolEntry, kind: SlotKind) -> PoolShare | None:
@@ -309,7 +295,10 @@ class Fair(JobOrder):
         return self.order.share(pool, kind).place()
 
     def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
-        return job_place(job, kind)
+        if job.pool.pool.order is PoolOrder.FIFO:
+            return (job.release_seq,)
+        running = sum([phase.running for phase in job.phases if phase.kind is kind])
+        return (running / job.job.weight, *job.seniority)
 
     def _fill_alike(self, offer: Offer, kind: SlotKind) -> None:
         """Start all tasks at once, where tasks are alike: the same as one by one."""
@@ -335,10 +324,9 @@ class Fair(JobOrder):
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
         kind, job = phase.kind, phase.job
-        if self._delay is not None and phase.pending.is_placed:
-            wait_s = self._delay.left_s(job)
-            if wait_s is not None:
-                return Reason(ReasonCode.LOCALITY_WAIT, (("wait_s", wait_s),))
+        waits = None if self._delay is None else self._delay.reason(phase)
+        if waits is not None:
+            return waits
         self.order.settle()
         share = self.order.share(job.pool, kind)
         if share.running >= share.cap:
@@ -349,13 +337,7 @@ class Fair(JobOrder):
             return Reason(
                 ReasonCode.POOL_OVER_SHARE, (("running", share.running), ("pools", ahead))
             )
-        numbers = (("slots", state.slots[kind]), ("kind", kind.value))
-        return Reason(ReasonCode.SLOTS_BUSY, numbers)
-
-
-def _is_behind(phase: PhaseEntry, share: PoolShare, place: Place) -> bool:
-    """Whether a phase of a pool is behind a place in the order."""
-    return share.place() == place.pool and job_place(phase.job, phase.kind) > place.job
+        return slots_busy(state, kind)
 
 
 def _reason(share: PoolShare) -> Reason:

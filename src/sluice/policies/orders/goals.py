@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sluice.core.entries import Attempt, JobEntry, PhaseEntry
+from sluice.core.indexes.job_ranking import queued_phases
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.core.transitions import AttemptState
@@ -136,9 +137,7 @@ class Goals(OrderDecorator):
 
     def _goals(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         for job in self._kept:
-            for phase in job.phases:
-                if phase.is_queued and phase.kind is kind:
-                    yield phase
+            yield from queued_phases(job, kind)
 
     def _others(self, kind: SlotKind) -> Iterator[PhaseEntry]:
         return (phase for phase in self.inner.candidates(kind) if phase.job not in self._kept)

@@ -15,8 +15,8 @@ from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import Key
-from sluice.policies.orders.candidate_order import owed_jobs
 from sluice.policies.orders.order_decorator import OrderDecorator
+from sluice.policies.rooms.slot_counts import owed_jobs
 
 _OWN: Final = Reason(ReasonCode.OWN_CONTAINER)
 

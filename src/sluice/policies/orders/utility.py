@@ -15,8 +15,7 @@ from sluice.core.indexes.job_ranking import queued_phases
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key
-from sluice.policies.ras.completion_time import map_slots_needed
-from sluice.policies.ras.utility import job_utility
+from sluice.policies.ras.utility import job_utility, map_slots_needed
 
 
 class LeastUtility(JobOrder):

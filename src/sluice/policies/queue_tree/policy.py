@@ -21,14 +21,7 @@ from sluice.core.offers import Offer
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.attempts import AttemptKey
-from sluice.model.queue_tree import (
-    ROOT,
-    AmountKind,
-    ConfiguredQueue,
-    LeafOrder,
-    QueueAmount,
-    QueueTree,
-)
+from sluice.model.queue_tree import ROOT, AmountKind, ConfiguredQueue, QueueAmount, QueueTree
 from sluice.model.settings import SettingsGroup, number
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.job_order import JobOrder, Key
@@ -38,10 +31,11 @@ from sluice.policies.queue_tree.queues import (
     configured_queue,
     jobs_ahead,
     next_phase,
+    queue_of_pool,
     user_of,
     waiting_tasks,
 )
-from sluice.policies.rooms.slot_counts import early_tasks
+from sluice.policies.rooms.slot_counts import early_tasks, slots_busy
 
 _CONTAINER = SlotKind.CONTAINER
 _ALL = QueueAmount(AmountKind.PERCENT, 100.0)
@@ -134,15 +128,7 @@ class CapacityQueues(JobOrder):
         """The leaf of a pool; a pool that no file names gets a queue with its weight."""
         known = self._of_pool.get(entry.pool_id)
         if known is None:
-            pool = entry.pool
-            known = self._add(
-                ConfiguredQueue(
-                    path=f"{ROOT}.{len(self._queues)}",
-                    capacity=QueueAmount(AmountKind.WEIGHT, pool.weight),
-                    least=pool.slots_min(_CONTAINER),
-                    order=LeafOrder(pool.order.value),
-                )
-            )
+            known = self._add(queue_of_pool(entry.pool, f"{ROOT}.{len(self._queues)}"))
             self._of_pool[entry.pool_id] = known
         return known
 
@@ -360,9 +346,7 @@ class CapacityQueues(JobOrder):
         ahead = jobs_ahead(leaf, phase.job)
         if ahead:
             return Reason(ReasonCode.EARLIER_FIRST, (("jobs", ahead), ("queue", leaf.queue.path)))
-        return Reason(
-            ReasonCode.SLOTS_BUSY, (("slots", state.slots[_CONTAINER]), ("kind", "container"))
-        )
+        return slots_busy(state, _CONTAINER)
 
     def report(self) -> Mapping[str, object]:
         if self._tree is None:

@@ -9,7 +9,8 @@ from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.core.indexes.ranking import Ranking
 from sluice.model.ids import JobId
 from sluice.model.queue_tree import AmountKind, ConfiguredQueue, LeafOrder, QueueAmount
-from sluice.model.queues import Queue
+from sluice.model.queues import Pool, Queue
+from sluice.model.slot_kind import SlotKind
 
 TINY = 1e-9  # guarantees are rounded
 
@@ -183,6 +184,16 @@ def jobs_ahead(leaf: QueueState, job: JobEntry) -> int:
             break
         ahead += 1
     return ahead
+
+
+def queue_of_pool(pool: Pool, path: str) -> ConfiguredQueue:
+    """A queue for a pool that no file names as one, with its weight, minimum and order."""
+    return ConfiguredQueue(
+        path=path,
+        capacity=QueueAmount(AmountKind.WEIGHT, pool.weight),
+        least=pool.slots_min(SlotKind.CONTAINER),
+        order=LeafOrder(pool.order.value),
+    )
 
 
 def configured_queue(given: Queue, path: str) -> ConfiguredQueue:

@@ -5,10 +5,9 @@ Every control cycle decides how many tasks of each job each node may run (job sl
 cycles the task scheduler moves the nodes towards the placement without overloading them. RAS kills
 no task and moves no running task.
 
-* `utility`: the satisfaction of a job with a number of slots.
-* `completion_time`: how many map slots a job needs to meet its goal.
+* `utility`: how many map slots a job needs to meet its goal, and its satisfaction with a number.
 * `placement`: the job slots on each node and what they use.
-* `reducer_spread`, `map_exchange`, `printed_exchange`: the placement heuristics.
+* `reducer_spread`, `map_exchange`: the placement heuristics.
 * `goals`: the aim that meets as many goals as possible first (not in the paper).
 * `control_cycle`: from the state of the cluster to the next placement.
 * `running_use`: what the tasks that really run use.

@@ -9,9 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sluice.policies.ras.checks import check_counts
-from sluice.policies.ras.map_exchange import ExchangeLoop, MapExchange
+from sluice.policies.ras.map_exchange import ExchangeLoop, MapExchange, PrintedExchange
 from sluice.policies.ras.placement import JobNeed, NodeCapacity, Placement, Slots, UtilityOf
-from sluice.policies.ras.printed_exchange import PrintedExchange
 from sluice.policies.ras.reducer_spread import ReducerSpread
 from sluice.policies.ras.utility import job_utility
 

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sluice.core.entries import JobEntry, PhaseEntry
 from sluice.model.resources import NOTHING
-from sluice.policies.ras.completion_time import map_slots_needed
 from sluice.policies.ras.job_stages import fetch_demand, map_phase, map_phases, reduce_phase, vector
 from sluice.policies.ras.placement import JobNeed
 from sluice.policies.ras.running_use import RunningUse
+from sluice.policies.ras.utility import map_slots_needed
 
 
 class JobOutlook(NamedTuple):

@@ -9,34 +9,33 @@ has waited shows which round the jobs wait for. Source: ordering spec, section 6
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 _TOLERANCE = 1e-9  # of an interval: an instant that rounding has moved is still the same
 
 
-class Timing(Protocol):
+class Timing:
     """Calls the rounds of one run. since_s: the instant from which some waiting job has waited.
 
     from_s: the first round that may still be held; all that it remembers.
+    is_bounded: whether a round comes although no further job arrives.
     """
 
-    from_s: float
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether a round comes although no further job arrives."""
+    from_s = 0.0
+    is_bounded = False
 
     def is_due(self, waiting: int, since_s: float, now_s: float, *, is_closed: bool) -> bool:
         """Whether to hold a round now. is_closed: no further job will arrive."""
+        raise AssertionError("each timing has its own")
 
     def held(self, now_s: float, fluid_s: float) -> None:
         """A round was held; what it released keeps the cluster busy for about `fluid_s`."""
 
     def wake_at_s(self, since_s: float) -> float | None:
         """When the next round is due; None where only arrivals bring one."""
+        return None
 
 
-class FixedTimes:
+class FixedTimes(Timing):
     """TP-FTI: at every multiple of the interval."""
 
     is_bounded = True
@@ -75,23 +74,14 @@ class AdaptiveTimes(FixedTimes):
         self.from_s = now_s + max(self._interval_s, fluid_s)
 
 
-class EnoughJobs:
+class EnoughJobs(Timing):
     """PNJ: as soon as so many jobs wait; the rest when the last one has arrived."""
-
-    is_bounded = False
 
     def __init__(self, jobs_min: int) -> None:
         self._jobs_min = jobs_min
-        self.from_s = 0.0  # it has no times
 
     def is_due(self, waiting: int, since_s: float, now_s: float, *, is_closed: bool) -> bool:
         return waiting >= self._jobs_min or (is_closed and waiting > 0)
-
-    def held(self, now_s: float, fluid_s: float) -> None:
-        pass
-
-    def wake_at_s(self, since_s: float) -> float | None:
-        return None
 
 
 def _are_one(one_s: float, other_s: float) -> bool:

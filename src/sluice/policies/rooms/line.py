@@ -29,7 +29,6 @@ class Line(OrderDecorator):
         super().__init__(inner)
         self.room = room
         self._delay = delay
-        self._refused: set[PhaseEntry] = set()  # too far from the node at hand, just now
         self._without_room: Refusals | None = None
         self._loans: Loanable | None = None
 
@@ -51,7 +50,6 @@ class Line(OrderDecorator):
         super().begin(now_s)
         if self._delay is not None:
             self._delay.begin(now_s)
-            self._refused.clear()
 
     def end(self, now_s: float) -> None:
         super().end(now_s)
@@ -87,19 +85,9 @@ class Line(OrderDecorator):
         return self.room.fits(phase, node) and super().may_copy(phase, node)
 
     def may_start(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        return self.fits(phase, node) and self._is_near_enough(phase, node)
-
-    def _is_near_enough(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        delay = self._delay
-        if delay is None or not phase.pending.is_placed:
-            return True
-        if phase in self._refused:  # for an earlier slot, and its job started nothing since
+        if not self.fits(phase, node):
             return False
-        if phase.pending.is_within(node.node_id, node.rack, delay.level(phase.job)):
-            return True
-        delay.refuse(phase.job)
-        self._refused.add(phase)
-        return False
+        return self._delay is None or self._delay.allows(phase, node)
 
     def pick(
         self,
@@ -132,9 +120,8 @@ class Line(OrderDecorator):
     def _started(self, pick: Pick | None, node: NodeEntry) -> Pick | None:
         """Note that what was picked starts, so its job's wait for data begins again."""
         if pick is not None and self._delay is not None and pick.phase.pending.is_placed:
-            job = pick.phase.job
-            self._delay.started(job, pick.phase.pending.nearest(node.node_id, node.rack))
-            self._refused.difference_update(job.phases)
+            nearest = pick.phase.pending.nearest(node.node_id, node.rack)
+            self._delay.started(pick.phase.job, nearest)
         return pick
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
@@ -146,10 +133,9 @@ class Line(OrderDecorator):
         return waits or super().holds_back(state, now_s)
 
     def explain(self, phase: PhaseEntry, state: ClusterState, now_s: float) -> Reason:
-        if self._delay is not None and phase.pending.is_placed:
-            wait_s = self._delay.left_s(phase.job)
-            if wait_s is not None:
-                return Reason(ReasonCode.LOCALITY_WAIT, (("wait_s", wait_s),))
+        waits = None if self._delay is None else self._delay.reason(phase)
+        if waits is not None:
+            return waits
         reason = super().explain(phase, state, now_s)
         if reason.code is ReasonCode.SLOTS_BUSY:
             return self.room.explain(phase) or reason

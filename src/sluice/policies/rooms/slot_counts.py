@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 
 from sluice.core.entries import JobEntry, NodeEntry
+from sluice.core.reasons import Reason, ReasonCode
 from sluice.core.state import ClusterState
 from sluice.model.slot_kind import SlotKind
 
@@ -31,6 +32,11 @@ def has_any_slot(state: ClusterState) -> bool:
     return state.has_any_slot or not (state.slots[_MAP] or state.slots[_REDUCE])
 
 
+def slots_busy(state: ClusterState, kind: SlotKind) -> Reason:
+    """The reason of a task whose turn it is: all slots of a kind are busy."""
+    return Reason(ReasonCode.SLOTS_BUSY, (("slots", state.slots[kind]), ("kind", kind.value)))
+
+
 def idle_slots(node: NodeEntry) -> int:
     """Free slots of a node, of whatever kind; many where its resources alone limit it."""
     if not node.slots(_CONTAINER):
@@ -47,6 +53,12 @@ def early_tasks(state: ClusterState) -> int:
         for phase in job.phases
         if phase.running and not phase.has_inputs
     )
+
+
+def owed_jobs(state: ClusterState) -> list[JobEntry]:
+    """The active jobs below their promise, the one with the smallest part of it first."""
+    owed = [job for job in state.promises.values() if job.is_owed and job.release_seq >= 0]
+    return sorted(owed, key=lambda job: (job.running / job.promised, job.release_seq))
 
 
 def owed_release(waiting: Sequence[JobEntry], state: ClusterState) -> list[JobEntry]:

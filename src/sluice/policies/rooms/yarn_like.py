@@ -35,6 +35,7 @@ from sluice.model.cluster import Node
 from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.orders.promised import is_reserved, reserved_reason
+from sluice.policies.rooms.slot_counts import slots_busy
 from sluice.policies.settings import YarnLikeSettings
 
 _CONTAINER: Final = SlotKind.CONTAINER
@@ -156,8 +157,7 @@ class YarnLike(TaskPolicy):
             return Reason(
                 ReasonCode.JOB_OVER_SHARE, (("running", phase.job.running), ("jobs", ahead))
             )
-        numbers = (("slots", state.slots[_CONTAINER]), ("kind", "container"))
-        return Reason(ReasonCode.SLOTS_BUSY, numbers)
+        return slots_busy(state, _CONTAINER)
 
 
 def _running_early(job: JobEntry) -> int:

@@ -34,6 +34,7 @@ from sluice.model.job import Job
 from sluice.model.queue_tree import QueueTree
 from sluice.model.settings import number, whole
 from sluice.model.slot_kind import SlotKind
+from sluice.policies.rooms.slot_counts import slots_busy
 from sluice.policies.yarn.applications import Host, Master, next_of
 from sluice.policies.yarn.locality import LocalitySettings, delays_of
 from sluice.policies.yarn.pools import PoolQueues
@@ -390,9 +391,7 @@ class YarnTasks(TaskPolicy):
                 ("share", 100 * share),
             )
             return Reason(ReasonCode.MASTERS_AT_MAX, facts)
-        return Reason(
-            ReasonCode.SLOTS_BUSY, (("slots", state.slots[_CONTAINER]), ("kind", "container"))
-        )
+        return slots_busy(state, _CONTAINER)
 
     def report(self) -> Mapping[str, object]:
         return {"applications": {str(one): at_s for one, at_s in self.ended_at_s.items()}}

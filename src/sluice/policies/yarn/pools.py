@@ -7,26 +7,18 @@ from dataclasses import replace
 
 from sluice.core.entries import PoolEntry
 from sluice.model.ids import PoolId
-from sluice.model.queue_tree import ROOT, AmountKind, ConfiguredQueue, LeafOrder, QueueAmount
+from sluice.model.queue_tree import ROOT, ConfiguredQueue
 from sluice.model.queues import Pool
-from sluice.model.slot_kind import SlotKind
-from sluice.policies.queue_tree.queues import configured_queue
+from sluice.policies.queue_tree.queues import configured_queue, queue_of_pool
 from sluice.policies.yarn.queues import SchedulerRules, YarnQueue
 
 _MASTERS_SHARE = 0.5  # the fair scheduler's default
 
 
-def queue_of_pool(pool: Pool, path: str) -> ConfiguredQueue:
+def _with_masters(pool: Pool, path: str) -> ConfiguredQueue:
     """A queue with the weight, the minimum and the order of a pool. path: where it is."""
-    if pool.queue is not None:
-        made = configured_queue(pool.queue, path)
-    else:
-        made = ConfiguredQueue(
-            path=path,
-            capacity=QueueAmount(AmountKind.WEIGHT, pool.weight),
-            least=pool.slots_min(SlotKind.CONTAINER),
-            order=LeafOrder(pool.order.value),
-        )
+    given = pool.queue
+    made = queue_of_pool(pool, path) if given is None else configured_queue(given, path)
     return replace(made, masters_share=_MASTERS_SHARE, masters_of_guarantee=True)
 
 
@@ -56,7 +48,7 @@ class PoolQueues:
                 above = None if parent is None else self.queue_of(pools[parent], pools).queue
                 path = f"{ROOT if above is None else above.path}.{len(queues)}"
                 self._name_of_path[path] = f"{ROOT}.{pool}"
-                known = self._rules.add(queue_of_pool(entry.pool, path))
+                known = self._rules.add(_with_masters(entry.pool, path))
             self._queues[entry.pool_id] = known
         return known
 
