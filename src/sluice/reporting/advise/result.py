@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sluice.estimate.paired_difference import PairedDifference
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 
 Differences = Mapping[str, PairedDifference]
 
@@ -73,35 +74,11 @@ class Advice(NotebookView):
     def document(self) -> dict[str, object]:
         """The one JSON document of `advise`."""
         return {
-            "preset": dict(self.preset),
-            "scheduler": self.scheduler,
-            "features": dict(self.features),
-            "objective": self.objective,
-            "days": self.days,
-            "day_hours": self.day_hours,
-            "means": dict(self.means),
-            "difference": _documents(self.difference),
-            "running": None
-            if self.running is None
-            else {
-                "scheduler": self.running.scheduler,
-                "difference": _documents(self.running.difference),
-            },
-            "parts": [{"part": each.part, "adds": _documents(each.adds)} for each in self.parts],
+            **document_of(self, "preset scheduler features objective days day_hours means"),
+            **document_of(self, "difference running parts"),
             "regret": {"expected": self.regret[0], "high": self.regret[1]},
-            "tried": [
-                {"scheduler": one.scheduler, "days": one.days, "mean": one.mean}
-                for one in self.tried
-            ],
-            "left_out": list(self.left_out),
-            "notes": list(self.notes),
-            "abstained": self.abstained,
-            "keeps_running": self.keeps_running,
+            **document_of(self, "tried left_out notes abstained keeps_running"),
         }
 
     def __repr__(self) -> str:
         return f"<Advice: {self.scheduler}>"
-
-
-def _documents(found: Differences) -> dict[str, dict[str, float | None]]:
-    return {name: one.document() for name, one in found.items()}

@@ -14,6 +14,7 @@ from sluice.estimate.uncertainty import PredictionInterval
 from sluice.reporting.calibration.chart import calibration_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.prediction.result import change_fields
 
@@ -80,14 +81,10 @@ def _flat(one: RunComparison) -> dict[str, object]:
     interval = one.interval if isinstance(one.interval, PredictionInterval) else None
     beyond = one.prediction.beyond if isinstance(one.prediction, Prediction) else ()
     return {
-        "id": one.run_id,
-        "input_bytes": one.setting.input_bytes,
-        "predicted_s": one.predicted_s,
+        **document_of(one, "id=run_id setting.input_bytes predicted_s"),
         "low_s": interval.low_s if interval else None,
         "high_s": interval.high_s if interval else None,
-        "actual_s": one.actual_s,
-        "error": one.error,
-        "inside": one.is_inside,
+        **document_of(one, "actual_s error inside=is_inside"),
         "beyond": list(beyond),
         "not_enough": one.interval.why if isinstance(one.interval, NotEnoughData) else None,
     }
@@ -116,9 +113,4 @@ def _model(model: Predictor | NotEnoughData) -> dict[str, object]:
 
 
 def _fit(fit: ModelFit[object], name: str) -> dict[str, object]:
-    return {
-        "chosen": name,
-        "error": fit.error,
-        "why": fit.why,
-        "alternatives": dict(fit.alternatives),
-    }
+    return {"chosen": name, **document_of(fit, "error why alternatives")}

@@ -11,6 +11,7 @@ from sluice.planning.capacity.plan import CapacityPlan, ClassPlan, UnreachableDe
 from sluice.reporting.capacity.chart import capacity_chart
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.exports.capacity_scheduler import QueueShare, capacity_scheduler_xml
 from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.prediction.result import PredictionReport
@@ -20,6 +21,12 @@ _FORECAST = (
     "profile", "predicted_s", "low_s", "high_s", "level", "runs", "deadline_s",
     "deadline_probability", "why_not",
 )  # fmt: skip
+
+
+_FIGURES = """
+    bound integer=is_whole reserved_vms on_demand_vms objective_usd cost_usd rent_usd penalties_usd
+    next_vm_usd gap_usd proved_optimal=is_proven rounded_vms
+"""  # of a plan, in the order of the document
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,18 +58,7 @@ class CapacityResult(NotebookView):
         forecasts = {job.job_id: job.document() for job in self.forecasts.jobs}
         return {
             "status": self.status,
-            "bound": plan.bound.value,
-            "integer": plan.is_whole,
-            "reserved_vms": plan.reserved_vms,
-            "on_demand_vms": plan.on_demand_vms,
-            "objective_usd": plan.objective_usd,
-            "cost_usd": plan.cost_usd,
-            "rent_usd": plan.rent_usd,
-            "penalties_usd": plan.penalties_usd,
-            "next_vm_usd": plan.next_vm_usd,
-            "gap_usd": plan.gap_usd,
-            "proved_optimal": plan.is_proven,
-            "rounded_vms": plan.rounded_vms,
+            **document_of(plan, _FIGURES),
             "contract": self.contract(),
             "curve": self.curve_document(),
             "two_classes": cell or None,

@@ -5,11 +5,12 @@ Its fields are those of the promise record. Source: service spec, section 5.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from sluice.core.reasons import Reason
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.eta.result import JobEta, When
 
 
@@ -73,22 +74,14 @@ class Quote(NotebookView):
         eta = self.job.document(self.level)
         reason = self.job.reason if isinstance(self.job.reason, Reason) else None
         return {
-            "promise_id": self.promise_id,
-            "job_id": self.job.job_id,
-            "tenant": self.tenant,
-            "made_at": self.as_of,
+            **document_of(self, "promise_id job.job_id tenant made_at=as_of"),
             "as_of_seq": None,
-            "decision": self.decision,
-            "why_not": self.why_not,
+            **document_of(self, "decision why_not"),
             "starts_at": dict(zip(names, self.starts_at, strict=True)),
             "ends_at": dict(zip(names, self.ends_at, strict=True)),
-            "starts_in_s": asdict(self.job.starts_in_s),
-            "ends_in_s": asdict(self.job.ends_in_s),
-            "level": self.level,
-            "cost_usd": None if self.cost_usd is None else asdict(self.cost_usd),
+            **document_of(self, "job.starts_in_s job.ends_in_s level cost_usd"),
             "price_rule": None,
-            "deadline_at": self.deadline_at,
-            "deadline_probability": self.deadline_probability,
+            **document_of(self, "deadline_at deadline_probability"),
             "deadline_guaranteed": False,
             "reason": None if reason is None else eta["reason"],
             "counter_offers": [
@@ -97,17 +90,12 @@ class Quote(NotebookView):
                     "change": {offer.change[0]: offer.change[1]},
                     "ends_in_s": offer.ends_in_s,
                     "ends_at": instant_after(self.as_of, offer.ends_in_s),
-                    "deadline_probability": offer.deadline_probability,
-                    "cost_usd": offer.more_usd,
+                    **document_of(offer, "deadline_probability cost_usd=more_usd"),
                     "valid_until": self.valid_until,
                 }
                 for offer in self.offers
             ],
-            "basis": {
-                "runs": self.job.runs,
-                "alike_in": self.job.kind,
-                "replications": self.replications,
-            },
+            "basis": document_of(self, "job.runs alike_in=job.kind replications"),
             "notes": list(self.notes),
         }
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from sluice.core.explain.why import Why
 from sluice.estimate.run_anatomy import RunAnatomy
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.explain.chart import diagnosis_chart
 from sluice.reporting.explain.map_spills import MapSpills
 from sluice.reporting.formatting import duration, share
 
 ADVICE_MAX = 5
 _STAGES_SHOWN = 3
+_FIELDS = """
+    run_id profile source succeeded notes slots anatomy.recorded_s replayed_s replay_error
+    anatomy.waited_s anatomy.driver_s anatomy.startup_s anatomy.ending_s anatomy.idle_share
+    failed_attempts gc_s spilled_bytes spilled_records map_spills remote_tasks deadline_s late_s
+    anatomy.critical_path anatomy.skew what_if advice
+"""  # of a diagnosis, in the order of its document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +61,7 @@ class QueuedJob:
 
     def document(self) -> dict[str, Any]:
         """Part of the JSON document."""
-        waited = None if self.waited is None else self.waited.document()
-        return {"config": self.config, "waited_s": self.ended.waited_s, "waited_for": waited}
+        return document_of(self, "config ended.waited_s waited_for=waited")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -134,37 +140,8 @@ class Diagnosis(NotebookView):
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""
-        anatomy = self.anatomy
         queued = {} if self.queued is None else {"queues": self.queued.document()}
-        return {
-            "run_id": self.run_id,
-            "profile": self.profile,
-            "source": self.source,
-            "succeeded": self.succeeded,
-            "notes": list(self.notes),
-            "slots": self.slots,
-            "recorded_s": anatomy.recorded_s,
-            "replayed_s": self.replayed_s,
-            "replay_error": self.replay_error,
-            "waited_s": anatomy.waited_s,
-            "driver_s": anatomy.driver_s,
-            "startup_s": anatomy.startup_s,
-            "ending_s": anatomy.ending_s,
-            "idle_share": anatomy.idle_share,
-            "failed_attempts": self.failed_attempts,
-            "gc_s": self.gc_s,
-            "spilled_bytes": self.spilled_bytes,
-            "spilled_records": self.spilled_records,
-            "map_spills": None if self.map_spills is None else asdict(self.map_spills),
-            "remote_tasks": self.remote_tasks,
-            "deadline_s": self.deadline_s,
-            "late_s": self.late_s,
-            "critical_path": [asdict(step) for step in anatomy.critical_path],
-            "skew": [asdict(one) for one in anatomy.skew],
-            "what_if": [asdict(one) for one in self.what_if],
-            "advice": [asdict(one) for one in self.advice],
-            **queued,
-        }
+        return document_of(self, _FIELDS) | queued
 
     def plot(self) -> Chart:
         """Where the time went, other numbers of slots, and what changes would save."""

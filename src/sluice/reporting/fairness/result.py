@@ -13,6 +13,7 @@ from sluice.planning.sharing.problem import SharingOptions, sharing_problem
 from sluice.policies.ltyarn.rules import ShareRules
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.fairness.chart import fairness_chart
 from sluice.reporting.fairness.tenants import TenantUse, tenant_use
@@ -74,11 +75,7 @@ class FairnessResult(NotebookView):
                 name: {"share": ledger.shares[name], **asdict(row), "cpu_s": self.cpu_s.get(name)}
                 for name, row in ledger.total.tenants.items()
             },
-            "benefit": ledger.total.benefit,
-            "loss": ledger.total.loss,
-            "jain": ledger.jain,
-            "lorenz": list(ledger.lorenz),
-            "periods": [asdict(period) for period in ledger.periods],
+            **document_of(ledger, "total.benefit total.loss jain lorenz periods"),
         }
         if self.misreports is not None:
             document["misreports"] = {

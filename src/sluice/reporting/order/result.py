@@ -1,4 +1,10 @@
-"""The result of ordering jobs: the order, its gain, and bounds on better orders."""
+"""The result of ordering jobs: the order, its gain, and bounds on better orders.
+
+`FoundOrder` is what all three models of an order have in common: names in an order, when each job
+ends, and the workload in that order. `OrderResult` adds what only the flow shop of maps and reduces
+has: bounds by formula, those that the thesis prints, and forecasts of jobs with a profile. The
+tables and the chart read this result; the chart reads its document alone.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +28,7 @@ from sluice.planning.ordering.solver import OrderingResult
 from sluice.planning.ordering.waiting_jobs import bounds_of
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.exports.workload_document import workload_document
 from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.formatting import NOTHING
@@ -104,18 +111,12 @@ class FoundOrder(NotebookView):
     ) -> dict[str, object]:
         """The one JSON document of `order`. known, more: of this kind.  jobs: {} for none."""
         return {
-            "order": list(self.order),
-            "makespan_s": self.makespan_s,
-            "total_completion_s": self.total_completion_s,
-            "completions_s": dict(self.completions_s),
-            "method": self.answer.method.value,
-            "picked": self.answer.picked.value,
+            **document_of(self, "order makespan_s total_completion_s completions_s"),
+            **document_of(self.answer, "method picked"),
             "objective": objective,
             "proved_optimal": self.is_proved,
             **known,
-            "evaluations": self.evaluations,
-            "seed": self.seed,
-            "search_s": self.search_s,
+            **document_of(self, "evaluations seed search_s"),
             **{name: value for name, value in {"jobs": jobs, **more}.items() if value},
             **({"notes": list(self.notes)} if self.notes else {}),
         }
@@ -207,11 +208,7 @@ class OrderResult(FoundOrder):
         """The one JSON document of `order`; absent values are None."""
         answer, names = self.answer, self._names(range(len(self.problem.jobs)))
         known = {
-            "bounds": {
-                "makespan_lower_s": self.bounds.makespan_lower_s,
-                "makespan_upper_s": self.bounds.makespan_upper_s,
-                "tct_lower_s": self.bounds.tct_lower_s,
-            },
+            "bounds": document_of(self.bounds, "makespan_lower_s makespan_upper_s tct_lower_s"),
             "printed_bounds": {"makespan_upper_s": self._printed()["makespan_upper_s"]},
             "every_order": self._every_order(),
             "fluid_makespan_s": fluid_s(self.loads, answer.best.order),

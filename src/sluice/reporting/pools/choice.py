@@ -15,6 +15,7 @@ from sluice.planning.pools.schedule import PoolOutcome
 from sluice.planning.pools.slots import Slot
 from sluice.reporting.columns import Column, column_table
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.formatting import count, counted, hundredths, tenths, visible
 
 if TYPE_CHECKING:
@@ -49,18 +50,14 @@ class VmChoiceResult(NotebookView):
             "job": choice.job.job_id,
             "vm_type": None if option is None else self._type(option),
             "vms": None if option is None else option.vms,
-            "started_at_s": outcome.started_at_s,
-            "finished_at_s": outcome.finished_at_s,
+            **document_of(outcome, "started_at_s finished_at_s"),
             "planned_start_at_s": None if slot is None else slot.start_s,
             "planned_until_s": None if slot is None else slot.end_s,
             "deadline_at_s": deadline_at_s if deadline_at_s < math.inf else None,
             **self._costs(outcome.cost_server_s),
             "met": outcome.met,
             "why": " ".join(self.sentences()),
-            "placed_at_s": choice.placed_at_s,
-            "window_at_s": choice.window_s,
-            "decider": choice.decider,
-            "freed_by": list(choice.freed_by),
+            **document_of(choice, "placed_at_s window_at_s=window_s decider freed_by"),
             "least_deadline_at_s": outcome.least_deadline_at_s,
             "alternatives": [self._row(one) for one in choice.alternatives],
             "prices": [price._asdict() for price in self._later_prices()],

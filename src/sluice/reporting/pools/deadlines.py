@@ -10,6 +10,7 @@ from sluice.planning.pools.deadline_prices import DeadlinePrice, EarlierDeadline
 from sluice.planning.pools.problem import PoolJob
 from sluice.planning.pools.schedule import PoolSchedule
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.formatting import count, counted, hundredths, tenths, visible
 from sluice.reporting.table_style import Table, plain_table, plain_text
 
@@ -39,14 +40,9 @@ class DeadlinePricesResult(NotebookView):
         outcome = one.outcome
         assert outcome.option is not None, "a job without VMs has no price"
         return {
-            "deadline_at_s": one.deadline_at_s,
-            "planned_for_s": one.planned_at_s,
-            "price_server_s": one.price_server_s,
+            **document_of(one, "deadline_at_s planned_for_s=planned_at_s price_server_s"),
             "vm_type": self.types[outcome.option.pool].type_id,
-            "vms": outcome.option.vms,
-            "started_at_s": outcome.started_at_s,
-            "finished_at_s": outcome.finished_at_s,
-            "cost_server_s": outcome.cost_server_s,
+            **document_of(outcome, "option.vms started_at_s finished_at_s cost_server_s"),
             "total_cost_server_s": one.total_server_s,
             "total_if_planned_for_it_server_s": one.own_total_server_s,
         }

@@ -15,6 +15,7 @@ from sluice.planning.pools.schedule import PoolOutcome, PoolSchedule
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.columns import Column, column_document
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.formatting import count, hundredths, tenths
 from sluice.reporting.pools.chart import pools_chart
@@ -51,13 +52,9 @@ class PoolsResult(NotebookView):
         schedule = self.schedule
         names = [one.type_id for one in schedule.problem.types]
         return {
-            "policy": schedule.policy,
-            "total_cost_server_s": schedule.total_cost_server_s,
-            "missed": list(schedule.missed),
+            **document_of(schedule, "policy total_cost_server_s missed"),
             "refused": [one.job.job_id for one in schedule.outcomes if one.is_refused],
-            "servers": schedule.servers,
-            "mean_response_s": schedule.mean_response_s,
-            "cost_per_job_server_s": schedule.cost_per_job_server_s,
+            **document_of(schedule, "servers mean_response_s cost_per_job_server_s"),
             "effective_utilisation": schedule.effective_utilisation,
             "pools": {
                 one.type_id: {"units": one.units, "vms": vms}

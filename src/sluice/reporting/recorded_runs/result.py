@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.extras import DataFrame, data_frame
 from sluice.store.leftovers import Leftover
 from sluice.store.run_info import RunState
@@ -28,14 +29,8 @@ class RecordedJob:
 
     def document(self) -> dict[str, object]:
         """Return the fields as JSON values."""
-        return {
-            "state": self.state,
-            "reason": self.reason,
-            "started_at_s": self.started_at_s,
-            "finished_at_s": self.finished_at_s,
-            "output": self.output,
-            "output_complete": self.is_complete,
-        }
+        names = "state reason started_at_s finished_at_s output output_complete=is_complete"
+        return document_of(self, names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,15 +47,7 @@ class RunDetails:
 
     def document(self) -> dict[str, object]:
         """Return the fields as JSON values."""
-        jobs = None
-        if self.jobs is not None:
-            jobs = {job_id: job.document() for job_id, job in self.jobs.items()}
-        return {
-            "policies": dict(self.policies),
-            "settings": dict(self.settings),
-            "staging": list(self.staging),
-            "jobs_by_id": jobs,
-        }
+        return document_of(self, "policies settings staging jobs_by_id=jobs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,19 +74,8 @@ class RecordedRun:
 
     def document(self) -> dict[str, object]:
         """Return the fields as JSON values."""
-        document: dict[str, object] = {
-            "id": self.id,
-            "file": self.file,
-            "folder": self.folder,
-            "started_at": self.started_at,
-            "state": self.state.value,
-            "jobs": self.jobs,
-            "bytes": self.bytes,
-            "path": self.path,
-            "process": self.process,
-            "problem": self.problem,
-        }
-        return document | (self.details.document() if self.details else {})
+        names = "id file folder started_at state jobs bytes path process problem"
+        return document_of(self, names) | (self.details.document() if self.details else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -111,10 +87,7 @@ class RecordedRuns(NotebookView):
 
     def document(self) -> dict[str, object]:
         """The one JSON document of `runs list` and `runs show`."""
-        return {
-            "runs": [run.document() for run in self.runs],
-            "leftovers": [one.document() for one in self.leftovers],
-        }
+        return document_of(self, "runs leftovers")
 
     def to_frame(self) -> DataFrame:
         """One row for each run. Raises MissingExtra without pandas."""
@@ -138,9 +111,7 @@ class CleanedRuns(NotebookView):
     def document(self) -> dict[str, object]:
         """The one JSON document of `runs clean`."""
         return {
-            "runs": [run.document() for run in self.runs],
-            "leftovers": [dict(one) for one in self.leftovers],
-            "bytes": self.bytes,
+            **document_of(self, "runs leftovers bytes"),
             "kept": [{"what": what, "why": why} for what, why in self.kept],
             "dry_run": self.is_dry_run,
         }

@@ -23,6 +23,7 @@ from sluice.estimate.phase_measure import PhaseMeasure, TaskMeasure, phase_measu
 from sluice.model.cluster import Cluster
 from sluice.model.ids import JobId
 from sluice.model.job import Job, Phase
+from sluice.reporting.documents import document_of
 from sluice.reporting.run import trace
 from sluice.reporting.run.failures import failures_of
 from sluice.reporting.run.outcomes import (
@@ -196,22 +197,13 @@ class RunFigures:
     def document(self) -> dict[str, object]:
         """The one JSON document of `simulate` and `run`; absent values are None."""
         document: dict[str, object] = {
-            "makespan_s": self.makespan_s,
-            "total_completion_s": self.total_completion_s,
-            "total_response_s": self.total_response_s,
-            "mean_response_s": self.mean_response_s,
-            "bounded_slowdown": dict(self.bounded_slowdown),
-            "events": self.events,
-            "digest": self.digest,
-            "seed": self.seed,
+            **document_of(self, "makespan_s total_completion_s total_response_s mean_response_s"),
+            **document_of(self, "bounded_slowdown events digest seed"),
             "jobs": {
                 job.job_id: job.document() | replay_document(self.replays, job.job_id)
                 for job in self.jobs
             },
-            "utilisation": dict(self.utilisation),
-            "attempts": dict(self.work.attempts),
-            "states": dict(self.states),
-            "ignored": dict(self.ignored),
+            **document_of(self, "utilisation work.attempts states ignored"),
         }
         return document | {name: _finite(value) for name, value in self.extra.items()}
 

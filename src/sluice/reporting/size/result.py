@@ -9,6 +9,7 @@ from functools import cached_property
 
 from sluice.reporting.charts.chart import Chart
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.size.chart import size_chart
 
@@ -88,13 +89,8 @@ class ClusterSize(NotebookView):
         found = dict.fromkeys(names) if answer is None else asdict(answer)
         return {
             **found,
-            "probability_wanted": self.probability_wanted,
-            "cause": self.cause,
-            "vm_type": self.vm_type,
-            "one_night": self.one_night,
-            "next_node_usd": self.next_node_usd,
-            "curve": [asdict(point) for point in self.points],
-            "notes": list(self.notes),
+            **document_of(self, "probability_wanted cause vm_type one_night next_node_usd"),
+            **document_of(self, "curve=points notes"),
             "vm_types": {
                 str(one.vm_type): None if one.answer is None else asdict(one.answer)
                 for one in (self, *self.others)

@@ -11,6 +11,7 @@ from sluice.reporting.charts.chart import Chart
 from sluice.reporting.compare.result import MeasureSpread, spreads_document
 from sluice.reporting.compare.run_summary import RunSummary, tails
 from sluice.reporting.document_html import NotebookView
+from sluice.reporting.documents import document_of
 from sluice.reporting.extras import DataFrame, data_frame
 from sluice.reporting.run.figures import RunFigures
 from sluice.reporting.whatif.chart import whatif_chart
@@ -113,16 +114,8 @@ class WhatIf(NotebookView):
 
     def document(self) -> dict[str, object]:
         """The one JSON document of `whatif`."""
-        document: dict[str, object] = {
-            "queues": {name: queue.document() for name, queue in self.queues.items()},
-            "winners": self.winners,
-            "losers": self.losers,
-            "containers": self.containers,
-            "seeds": self.seeds,
-            "is_resampled": self.is_resampled,
-            "unknown_keys": list(self.unknown_keys),
-            "remarks": list(self.notes),
-        }
+        names = "queues winners losers containers seeds is_resampled unknown_keys remarks=notes"
+        document = document_of(self, names)
         return document if self.suggestion is None else document | {"suggestion": self.suggestion}
 
     def plot(self) -> Chart:
