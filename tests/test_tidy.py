@@ -17,6 +17,7 @@ HOUSE = Path(__file__).resolve().parent.parent
 SOURCE = HOUSE / "src" / "sluice"
 
 FILE_LINES_MAX = 400
+LINES_WITHOUT_THEORY = 250
 FUNCTION_LINES_MAX = 60  # its docstring and its parameters not counted
 NAMELESS = {"common", "helper", "helpers", "manager", "managers", "util", "utils"}
 
@@ -151,6 +152,18 @@ def test_no_function_outgrows_the_screen():
 
 def test_every_module_says_what_it_is():
     assert [] == [str(path) for path, tree in source_trees() if not ast.get_docstring(tree)]
+
+
+def test_a_long_module_opens_with_its_theory_of_operation():
+    """It says how the parts work together, which the heads of single functions do not say."""
+    openings = {
+        str(path): (ast.get_docstring(tree) or "").partition("\n\n")[2]
+        for path, tree in source_trees()
+        if len(path.read_text("utf-8").splitlines()) > LINES_WITHOUT_THEORY
+    }
+
+    assert len(openings) > 100
+    assert [] == [path for path, theory in openings.items() if not theory]
 
 
 def test_no_except_catches_everything():

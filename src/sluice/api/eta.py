@@ -1,4 +1,10 @@
-"""When the jobs of a queue that was listed start and end."""
+"""When the jobs of a queue that was listed start and end.
+
+The queue comes from a list (squeue, Kueue, Volcano, YARN), or from the service, which has forecasts
+of its own. `queue_now` reads all that a forecast needs: the list, the past runs that say how long
+such jobs take, and the slots of the cluster, from a list of its nodes, as given, or as many as are
+in use. `QueueForecast` simulates the rest. `quote.py` asks the same for one job more.
+"""
 
 from __future__ import annotations
 

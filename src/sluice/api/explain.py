@@ -1,4 +1,11 @@
-"""Explain a job or node of a recorded run or of a simulation, and a finished run of a log."""
+"""Explain a job or node of a recorded run or of a simulation, and a finished run of a log.
+
+Three questions have one way to their answer. `why` and `story` need a state and its reasons: those
+of a recorded run, which is replayed from its journal, or those of a simulation of a file up to the
+instant that is asked about. `explain` needs only what a run measured: the run of a log or of the
+store is taken apart and replayed with other slots. What helps (`by_s`, offers) is found by further
+simulations, each with one change.
+"""
 
 from __future__ import annotations
 

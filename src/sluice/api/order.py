@@ -1,4 +1,10 @@
-"""In which order jobs, or the stages of jobs, get the slots of a cluster."""
+"""In which order jobs, or the stages of jobs, get the slots of a cluster.
+
+There are three models, of which the workload and the options choose one. Jobs of maps and reduces
+are searched over their orders; jobs in containers are scheduled stage by stage; with slots for each
+stage, jobs pass a chain of stages. Each model leaves out something of a workload, which `_notes`
+says, and each answer is a `FoundOrder`.
+"""
 
 from __future__ import annotations
 

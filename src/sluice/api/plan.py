@@ -1,4 +1,10 @@
-"""Plans for a budget and a deadline: which slots, machines and settings each job should get."""
+"""Plans for a budget and a deadline: which slots, machines and settings each job should get.
+
+A workload becomes a `ParetoProblem` in three steps: lengths of tasks from the file or from stored
+profiles, prices from the file or from a list, and what may be tuned, as the words of `--tune` say.
+The search then finds all plans that no other beats. The limits of the file are held against them
+afterwards, so that the answer can say which limit is in the way.
+"""
 
 from __future__ import annotations
 

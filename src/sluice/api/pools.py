@@ -1,4 +1,10 @@
-"""Which VMs each job gets from the pools, and when, so that all deadlines are met."""
+"""Which VMs each job gets from the pools, and when, so that all deadlines are met.
+
+Every question here is about one `PoolProblem`: the jobs of a workload with their options, a VM type
+and a number of VMs each, of which stored runs or the file say how long they take. `_problem` makes
+it from the workload that the pipeline has prepared; each function hands it to another planner:
+online, one that looks for the least servers, or an exact one.
+"""
 
 from __future__ import annotations
 

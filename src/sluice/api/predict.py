@@ -1,4 +1,9 @@
-"""Predict how long jobs will take, with an interval and what it rests on."""
+"""Predict how long jobs will take, with an interval and what it rests on.
+
+A job is asked about by itself in a workload, or by the name of its profile. The store has the past
+runs of the profile, a model is fitted to them (`estimate`), and its misses on past runs give the
+interval. Costs need prices, and interruptions of spot VMs need a rate: they come in here.
+"""
 
 from __future__ import annotations
 

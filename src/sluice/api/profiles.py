@@ -1,4 +1,10 @@
-"""History: logs into the profile store, what the store knows, and what it is to forget."""
+"""History: logs into the profile store, what the store knows, and what it is to forget.
+
+One way in and several out. `import_logs` reads logs one after the other and writes the runs of each
+at once, so that it can be interrupted and repeated: a run that the store has is known by its id.
+The other functions read the store, or change the names under which it has runs. A profile store is
+opened for one call, and closed at its end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Run a workload's jobs for real, or resume a run that was interrupted."""
+"""Run a workload's jobs for real, or resume a run that was interrupted.
+
+A run is new, or goes on with one of the same file that did not finish, if the user asks for it.
+`live_run` does the work; here the arguments are checked together, outputs of earlier runs are
+replaced (`ReplacedOutputs`) once their jobs succeed again, and the state of the scheduler at the
+end becomes a result.
+"""
 
 from __future__ import annotations
 

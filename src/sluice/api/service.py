@@ -1,4 +1,10 @@
-"""The service: start it, and submit jobs to it, list, explain and kill them."""
+"""The service: start it, and submit jobs to it, list, explain and kill them.
+
+Each function is one message to a process of the service, by its socket in the state folder: the
+driver takes what changes something, the follower answers questions. A message may be sent twice, as
+a process may just be starting again: submissions have a key, and all others can be repeated without
+harm. `serve` itself is the supervisor of these processes.
+"""
 
 from __future__ import annotations
 

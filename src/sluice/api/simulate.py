@@ -1,4 +1,10 @@
-"""Simulate a workload under one scheduler, or compare several."""
+"""Simulate a workload under one scheduler, or compare several.
+
+`Scheduling` holds what was chosen. It is completed by what the file says, each name becomes a class
+(`chosen`), and `simulated` runs the prepared workload to its end or up to an instant. `compare`
+repeats that for each row and seed, in several processes if it takes long; rows of one seed see the
+same random numbers, so that their differences are paired.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""From policies and settings to a scheduler."""
+"""From policies and settings to a scheduler.
+
+A policy is chosen by name, file or object; here it is made, with the settings that its class reads.
+A composed one takes a part for each axis. The three policies then meet: admission may need the
+pools of VMs, which need the task policy. With an opening, which a service writes at the start of a
+segment, the scheduler is restored instead of made.
+"""
 
 from __future__ import annotations
 

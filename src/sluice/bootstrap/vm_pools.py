@@ -1,4 +1,9 @@
-"""Pools of VMs at task level, put together: nodes and predictions, the policy and its planner."""
+"""Pools of VMs at task level, put together: nodes and predictions, the policy and its planner.
+
+`sluice pools` plans whole jobs; the simulator and real runs know tasks on nodes. Here the two meet:
+each VM becomes a node, `PlannedVms` lets the online schedulers of `planning.pools` decide which VMs
+a job gets and when, and the task policy gives its tasks no others.
+"""
 
 from __future__ import annotations
 

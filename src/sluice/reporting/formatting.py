@@ -1,4 +1,10 @@
-"""Numbers as people read them, for tables and charts. JSON documents keep unrounded numbers."""
+"""Numbers as people read them, for tables and charts. JSON documents keep unrounded numbers.
+
+Each function takes a number, or None for what is not known, and returns a text of few significant
+digits with its unit. Texts that came from outside (names, messages) pass `visible`, so that no
+terminal obeys them. Names are shortened by columns and not by letters, and different names stay
+different.
+"""
 
 from __future__ import annotations
 

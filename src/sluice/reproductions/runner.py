@@ -1,4 +1,9 @@
-"""Runs the evaluation of a paper: experiments as tables, each with its chart."""
+"""Runs the evaluation of a paper: experiments as tables, each with its chart.
+
+An evaluation names its experiments, each a function that returns an `Experiment`, with the minutes
+it takes. Experiments that need a cluster are listed with the reason why they are left out. Other
+packages add evaluations by an entry point, whose mistakes become one message.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The web process of a service: `python -m sluice.service`. It may be killed at any time."""
+"""The web process of a service: `python -m sluice.service`. It may be killed at any time.
+
+It decides nothing about jobs: requests go to the driver or the follower by their sockets, or, for a
+page of recorded runs, to their folder. It listens on a private socket, and on an address unless
+that is switched off. A connection whose headers do not come is closed after a while.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The shapes of what clients send. Unknown fields are refused."""
+"""The shapes of what clients send. Unknown fields are refused.
+
+A shape is a pydantic model of one body or one query. From it follow the check of what comes, the
+page of the interface, and the message to the driver or the follower, which the functions below the
+shapes make. What a shape cannot say, such as a path that the service cannot find, is checked there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Forecasts of a live queue: past runs, possible lengths, and many simulated futures."""
+"""Forecasts of a live queue: past runs, possible lengths, and many simulated futures.
+
+The length of each job is drawn from what similar jobs took in the past: of a job that runs, only
+what is longer than it has run so far. Each draw of all lengths gives one future, in which the queue
+is worked off in its order, with or without backfill. Quantiles over the futures are the interval;
+the reason why a job waits is that of one likely future, in which each job takes its middle length.
+"""
 
 from __future__ import annotations
 

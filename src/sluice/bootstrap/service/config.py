@@ -1,4 +1,10 @@
-"""The input of a service at its start: a file like a workload's, without jobs, and options."""
+"""The input of a service at its start: a file like a workload's, without jobs, and options.
+
+The file is read as a workload without jobs, plus the section `service:`, whose fields are few and
+checked here. A segment of the journal begins with a copy of the file, so that what a segment did is
+replayed with the file of its time (`segment_config`); queues that were changed since are a second
+file next to it.
+"""
 
 from __future__ import annotations
 

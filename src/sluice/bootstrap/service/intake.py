@@ -1,4 +1,8 @@
-"""The requests of all users on their way from the threads that receive them to the driver."""
+"""The requests of all users on their way from the threads that receive them to the driver.
+
+A request waits until the driver's thread takes it, writes what it changes to the journal, and only
+then answers: what was acknowledged survives a crash. While the disk is full, no request is taken.
+"""
 
 from __future__ import annotations
 
@@ -194,8 +198,7 @@ class QueuedIntake:
 
         Raises InvalidInput, EngineUnavailable; StoreFull while nothing can be journaled.
         """
-        paused = self.paused
-        if paused is not None:
+        if (paused := self.paused) is not None:
             raise StoreFull(paused.why)
         self._queue.append(waiting)
         os.write(self._writer, b".")
@@ -340,16 +343,14 @@ class QueuedIntake:
         activation.check(
             known.job.pool for job_id, known in self._submitted.items() if self._is_open(job_id)
         )
-        waiting.answer = {
-            "queues": [str(queue.queue_id) for queue in activation.config.workload.queues]
-        }
+        queues = activation.config.workload.queues
+        waiting.answer = {"queues": [str(queue.queue_id) for queue in queues]}
         self.activated = activation
         return [QueueChange(pools=activation.pools, acknowledge=waiting.is_done.set)]
 
     def _check_room(self, received: Received) -> None:
         """Refuse jobs on a full disk, more than may be open, and an output of an open job."""
-        full = full_disk(self._place, self._disk_percent_max)
-        if full is not None:
+        if (full := full_disk(self._place, self._disk_percent_max)) is not None:
             raise StoreFull(full)
         outputs = {output: job_id for job_id, output in self._jobs.items() if self._is_open(job_id)}
         if len(outputs) + len(received.prepared) > self._open_jobs_max:

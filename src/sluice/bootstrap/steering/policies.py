@@ -1,4 +1,9 @@
-"""The changes that a policy would make to a running YARN cluster now, as a steering plan."""
+"""The changes that a policy would make to a running YARN cluster now, as a steering plan.
+
+Each policy reads what YARN says of its queues and applications, and wishes for values, or for the
+end of attempts; it changes nothing. The difference to the present becomes calls later, in
+`engines/yarn/steering/changes.py`, so a wish that is fulfilled already costs no call.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`serve` runs a service, `serve tokens` says who may use it, and `page` shows it."""
+"""`serve` runs a service, `serve tokens` says who may use it, and `page` shows it.
+
+`serve` stays in the foreground until it is stopped, `page` of recorded runs and `mcp` until their
+users end them. All other commands talk to a service that runs, or read its folder, and end at once.
+A token is printed once, by the command that made it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The forked child's side: what happens between the fork and the work."""
+"""The forked child's side: what happens between the fork and the work.
+
+A child is a fork of a host or of the agent, so the first rule is to do little before the work
+begins: each page of memory that it writes to is copied. It puts its limits in force, opens its log,
+and becomes the command, or does an order of Python code and reports the result. A child whose task
+left no trace in the process may do another order; any other exits.
+"""
 
 from __future__ import annotations
 

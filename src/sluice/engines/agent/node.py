@@ -1,4 +1,7 @@
-"""The agent of one node: its loop, its commands, and the end of every attempt."""
+"""The agent of one node: its loop, its commands, and the end of every attempt.
+
+One loop waits for orders of the engine, for ends of processes and for limits of time.
+"""
 
 from __future__ import annotations
 
@@ -100,8 +103,7 @@ class NodeAgent:
             if attempt.reports is None and now_s >= attempt.look_at_s:
                 assert attempt.pid is not None
                 attempt.look(now_s, kernel.bytes_moved(attempt.pid))
-            overdue = attempt.overdue(now_s)
-            if overdue is not None:
+            if (overdue := attempt.overdue(now_s)) is not None:
                 self._end(attempt, overdue)
 
     # --- commands ---------------------------------------------------------------------------------
@@ -126,9 +128,8 @@ class NodeAgent:
 
     def _stop(self, *, kill: bool) -> None:
         self._is_stopping = True
-        if kill:
-            for attempt_id in list(self._attempts):
-                self._kill(attempt_id, "the engine stops")
+        for attempt_id in list(self._attempts) if kill else ():
+            self._kill(attempt_id, "the engine stops")
 
     def _kill(self, attempt_id: str, reason: str) -> None:
         self._reap()  # an attempt that has just ended well was not killed

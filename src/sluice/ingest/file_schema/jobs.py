@@ -1,4 +1,10 @@
-"""Jobs as a file writes them: phase profiles in four forms, demands, and what really runs."""
+"""Jobs as a file writes them: phase profiles in four forms, demands, and what really runs.
+
+A key is described once: by a field of the model, if it is passed on as it is (`of=Job`), or by a
+line here, where the file has another form. From the shapes follow the JSON Schema, the messages
+and, with `reporting.exports`, the files that Sluice writes. What keys may not be given together is
+a rule of the schema here, and is checked again with a better message when the job is made.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""The rows of a table: from CSV, TSV, JSON and Parquet, data frames, lists and dicts."""
+"""The rows of a table: from CSV, TSV, JSON and Parquet, data frames, lists and dicts.
+
+Whatever the source is, it becomes a `Table`: headers, and rows of as many cells. Files of people
+are not tidy, so the delimiter, the line of the headers and the decimal comma are found out from the
+content, and each row knows its line for messages. The meaning of columns is the business of
+`columns.py`, and that of a cell of `cells.py`.
+"""
 
 from __future__ import annotations
 

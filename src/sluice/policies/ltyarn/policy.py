@@ -1,4 +1,9 @@
-"""LTYARN as a task policy: a tree of queues that share containers by long-term use."""
+"""LTYARN as a task policy: a tree of queues that share containers by long-term use.
+
+`LongTermOrder` has the tree, which counts who used what, and says whose turn it is; `Allocation`
+gives the containers of a free node in that order. `QueueTreePolicy` passes what the core asks and
+reports to the two. Its subclasses differ in their rules alone.
+"""
 
 from __future__ import annotations
 

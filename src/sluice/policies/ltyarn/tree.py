@@ -1,4 +1,10 @@
-"""The tree: queues, and the applications in its leaves, with counters that are kept in step."""
+"""The tree: queues, and the applications in its leaves, with counters that are kept in step.
+
+A node counts what runs and what was used below it. Counts change on the path from an application to
+the root. Use is counted from the beginning of a round on, which never ends where nothing is ever
+forgotten. Queues and applications are both `ShareNode`s, so that one rule shares among the queues
+of a queue and among the jobs of a leaf.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""RAS as a task policy: control cycles at fixed times, and the task scheduler between them."""
+"""RAS as a task policy: control cycles at fixed times, and the task scheduler between them.
+
+At fixed times a control cycle (`control_cycle.py`) decides how many tasks of which jobs each node
+is to run, by the completion times that jobs aim at. Between cycles the task scheduler
+(`task_scheduler.py`) starts tasks in the slots that a cycle gave to their jobs. This class knows
+when a cycle is due, what of its input has changed, and what to save for a restart.
+"""
 
 from __future__ import annotations
 

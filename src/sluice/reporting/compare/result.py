@@ -1,4 +1,10 @@
-"""Results of several schedulers on one workload, with their spread over seeds."""
+"""Results of several schedulers on one workload, with their spread over seeds.
+
+A comparison holds, for each row, the summaries of its runs by seed. From them follow the spread of
+each measure, and the differences to the first row: these are paired by seed, as runs of one seed
+saw the same random numbers, and count as clear where their interval is on one side of 0. The
+sentence of the answer is made of clear differences alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Imported logs and stored profiles: documents, rows and exported files."""
+"""Imported logs and stored profiles: documents, rows and exported files.
+
+The rows of a log are described by `LOG_COLUMNS`, from which document, table and frame follow. The
+rows of an exported profile are one for each phase of each run, with the columns of `COLUMNS` in
+every kind of file; they are written as they are read, so that a store of any size can be exported.
+"""
 
 from __future__ import annotations
 

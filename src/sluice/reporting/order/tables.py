@@ -1,4 +1,9 @@
-"""Tables of an order: time lines of the jobs before and after, and the gain."""
+"""Tables of an order: time lines of the jobs before and after, and the gain.
+
+The time line of a job is drawn with signs, as wide as the terminal leaves room for: waiting, maps
+and reduces are parts of it in proportion, each of at least one sign. The panel below compares the
+order with that of the file and with the best lower bound, by formula or by the search.
+"""
 
 from __future__ import annotations
 

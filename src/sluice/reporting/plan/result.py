@@ -1,4 +1,10 @@
-"""The result of planning: plans to choose from, and exports of a chosen plan."""
+"""The result of planning: plans to choose from, and exports of a chosen plan.
+
+Plans are made when they are asked for: the search keeps the points of its frontier, and a plan with
+the shares of all jobs is a walk over them. So a document lists the jobs of only as many plans as
+were asked for. A chosen plan leaves as a workload, as its file with the plan applied, or as the
+queues of a scheduler of Hadoop.
+"""
 
 from __future__ import annotations
 

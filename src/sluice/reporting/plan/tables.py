@@ -1,4 +1,10 @@
-"""Tables of plans, for 80 columns. Rich is imported when a table is made."""
+"""Tables of plans, for 80 columns. Rich is imported when a table is made.
+
+Two tables: the plans, and the jobs of one of them. Which columns the second has depends on what the
+plan decides (slots or containers, VM types, waves, buffers), so its columns are made for a plan,
+each with the rule when it is shown. A sentence before them gives the answer, and a panel after them
+says what the limits do, or which of them is in the way.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Outcomes of jobs and attempts, taken from the state of the scheduler after a run."""
+"""Outcomes of jobs and attempts, taken from the state of the scheduler after a run.
+
+The state has entries that go on changing; an outcome is what a result keeps of one. All instants
+are seconds, and None where they were not reached. A workload from logs adds how each job ran there
+(`JobReplay`), and a job with a profile when it was expected to end (`ResponseForecast`), in the
+same columns whichever command asks.
+"""
 
 from __future__ import annotations
 

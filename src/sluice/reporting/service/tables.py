@@ -1,4 +1,8 @@
-"""The answers of a service in sentences and tables. Instants are shown in local time."""
+"""The answers of a service in sentences and tables. Instants are shown in local time.
+
+Answers come as JSON rows, so a field that is missing is not known, and shown as a dash. Tables
+follow from columns (`field`); what is not a list of rows is a sentence or some lines.
+"""
 
 from __future__ import annotations
 

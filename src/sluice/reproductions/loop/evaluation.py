@@ -1,4 +1,9 @@
-"""`sluice reproduce loop`: the experiments of the ablation, as tables and as one document."""
+"""`sluice reproduce loop`: the experiments of the ablation, as tables and as one document.
+
+An experiment needs all combinations in a world, and most of them need the same ones. So the
+evaluation simulates each world once, keeps the results, and makes the tables of the experiments
+that were asked for from them. An experiment by itself is the same with one part.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Figures 3.4 to 3.7 of the thesis on job ordering: gains, bounds, and varying times."""
+"""Figures 3.4 to 3.7 of the thesis on job ordering: gains, bounds, and varying times.
+
+Each figure is an experiment: a function that searches the orders of the workloads of the thesis,
+for each seed, and returns the rows that the figure plots, next to what the thesis reads off. The
+work is in `planning.ordering`; a figure only chooses workloads and compares.
+"""
 
 from __future__ import annotations
 

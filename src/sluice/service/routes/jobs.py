@@ -1,4 +1,9 @@
-"""Jobs: submit, quote, list, look at and kill them."""
+"""Jobs: submit, quote, list, look at and kill them.
+
+A route reads who asks and what, and passes it on: changes to the driver, questions to the follower.
+Users see and change their own jobs, operators all. A change may name the version that it is based
+on; with another one it is refused, so that two users cannot undo each other unseen.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The profile store for its users: runs in, profiles out."""
+"""The profile store for its users: runs in, profiles out.
+
+`Profiles` opens the database and turns its errors into ours. Each method is one reading or one
+writing of it; the statements are in the modules next to this one: `reading`, `writing`, `names` and
+`retention`. The clock says when a run was learned, and which runs are old.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""From a plan's wishes to changes: what differs from the present, and the call that changes it."""
+"""From a plan's wishes to changes: what differs from the present, and the call that changes it.
+
+A plan says how things are to be; this module reads how they are, and makes a `Change` of each
+difference: one call with the rows that it sets, and the way to read them back. Queues are one call
+together, for the capacities of siblings must add up at every moment. An application that ended in
+the meantime is left out, and is reported.
+"""
 
 from __future__ import annotations
 
