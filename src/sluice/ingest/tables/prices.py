@@ -23,15 +23,13 @@ class ListedType(NamedTuple):
     hour_usd: float
 
 
-def listed_types(
-    table: Table, needs: Mapping[str, float], chosen: Mapping[str, str] | None = None
-) -> list[ListedType]:
+def listed_types(table: Table, needs: Mapping[str, float]) -> list[ListedType]:
     """The VM types of a table on which a task fits.
 
     needs: cpus and memory_bytes of the largest task; without them a task takes one cpu.
     Raises InvalidInput naming line and column.
     """
-    columns = recognised(table.headers, PRICE_FIELDS, chosen or {}, table.where)
+    columns = recognised(table.headers, PRICE_FIELDS, {}, table.where)
     rows = [
         (number, row)
         for number, row in enumerate(table.rows)

@@ -107,7 +107,7 @@ def _running(attempt: RunningAttempt) -> str:
     )
 
 
-def story_view(story: Story, *, lines_max: int | None = _LINES_MAX) -> Group:
+def story_view(story: Story, *, lines_max: int = _LINES_MAX) -> Group:
     """One line for each event, with its instant. lines_max: of more, the middle is not shown."""
     from rich.console import Group
     from rich.text import Text
@@ -116,7 +116,7 @@ def story_view(story: Story, *, lines_max: int | None = _LINES_MAX) -> Group:
     grid.add_column(justify="right", style="dim", no_wrap=True)
     grid.add_column()
     lines = story.lines
-    left_out = 0 if lines_max is None else max(0, len(lines) - lines_max)
+    left_out = max(0, len(lines) - lines_max)
     kept = len(lines) - left_out
     head = kept - kept // 2
     for line in lines[:head]:

@@ -15,6 +15,7 @@ from html import escape
 from sluice.reporting.exports.capacity_scheduler import comment_lines, queue_names
 
 MASTERS = 1  # containers without a task, for each job
+_CONTAINER_MB = 1024  # of a container of one core
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +37,13 @@ class SlotQueue:
         return max(self.map_slots, self.reduce_slots, self.stage_slots) + MASTERS
 
 
-def fair_scheduler_xml(
-    queues: Sequence[SlotQueue],
-    *,
-    comment: str = "",
-    container_mb: int = 1024,
-    container_vcores: int = 1,
-) -> str:
-    """The text of the file. container_mb, container_vcores: size of one container."""
+def fair_scheduler_xml(queues: Sequence[SlotQueue], *, comment: str = "") -> str:
+    """The text of the file."""
     names = queue_names(queue.name for queue in queues)
     lines = ['<?xml version="1.0"?>', *comment_lines(comment), "<allocations>"]
     for name, queue in zip(names, queues, strict=True):
         containers = queue.containers
-        room = f"{containers * container_mb} mb, {containers * container_vcores} vcores"
+        room = f"{containers * _CONTAINER_MB} mb, {containers} vcores"
         lines += _queue(name, queue, room)
     return "\n".join([*lines, "</allocations>", ""])
 
