@@ -57,13 +57,17 @@ def compared(client, **change):
     return answer
 
 
-def test_no_change_makes_no_difference(owner, waiting):
-    found = compared(owner)["result"]
+@pytest.fixture(scope="module")
+def unchanged(owner, waiting):
+    """The present compared with itself, which takes seconds of simulation."""
+    return compared(owner)["result"]
 
-    assert found["nodes"] == {"now": 2, "then": 2}
-    assert found["futures"] >= 3
-    assert found["all"]["jobs"] == len(waiting)
-    for side in (found["all"], *found["queues"]):
+
+def test_no_change_makes_no_difference(unchanged, waiting):
+    assert unchanged["nodes"] == {"now": 2, "then": 2}
+    assert unchanged["futures"] >= 3
+    assert unchanged["all"]["jobs"] == len(waiting)
+    for side in (unchanged["all"], *unchanged["queues"]):
         assert side["now"] == side["then"]
         for spread in side["difference"].values():
             assert spread in (None, {"expected": 0.0, "low": 0.0, "high": 0.0})
@@ -114,12 +118,12 @@ def test_a_queue_with_more_weight_waits_less_and_the_other_longer(owner, waiting
     assert "there is no queue 'other'" in unknown["problem"]
 
 
-def test_a_deadline_is_met_by_those_that_end_before_it(owner, waiting):
+def test_a_deadline_is_met_by_those_that_end_before_it(owner, unchanged):
     def share(seconds):
         at = f"{datetime.now(UTC) + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%SZ}"
         return compared(owner, deadline_at=at)["result"]["all"]["now"]["deadlines_met"]
 
-    assert compared(owner)["result"]["all"]["now"]["deadlines_met"] is None
+    assert unchanged["all"]["now"]["deadlines_met"] is None
     near, middle, far = share(1), share(1.5 * LONG_S), share(100 * LONG_S)
     assert near["expected"] == 0.0
     assert near["expected"] < middle["expected"] < far["low"]
