@@ -105,11 +105,11 @@ def test_enough_jobs_call_a_round_and_the_last_arrival_calls_the_rest():
 
 
 @pytest.mark.parametrize(
-    ("timing", "said"),
-    [(FixedTimes(5.0), ""), (AdaptiveTimes(5.0), ""), (EnoughJobs(2), "waits until enough jobs")],
+    ("times", "said"),
+    [(FixedTimes, ""), (AdaptiveTimes, ""), (EnoughJobs, "waits until enough jobs")],
 )
-def test_only_rounds_that_jobs_call_may_never_come(timing, said):
-    found = MrOrder(engine=in_order, timing=timing).waits_without_bound
+def test_only_rounds_that_jobs_call_may_never_come(times, said):
+    found = MrOrder(engine=in_order, timing=times(5)).waits_without_bound
 
     assert found.startswith(said)
     assert bool(found) == bool(said)

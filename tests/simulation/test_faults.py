@@ -1,6 +1,7 @@
 """Nodes die and come back, attempts fail: what is lost is made again, and only what is needed."""
 
 import statistics
+from types import SimpleNamespace
 
 import pytest
 from tests.runs import even_nodes, map_reduce, simulate
@@ -396,3 +397,15 @@ def test_failures_come_as_often_as_the_setting_says():
 
     assert abs(failed - 0.2 * len(first)) < 4 * (len(first) * 0.2 * 0.8) ** 0.5
     assert len(first) > 4000
+
+
+@pytest.mark.interpreted
+def test_the_more_nodes_there_are_the_more_may_fail_before_any_work_starts(monkeypatch):
+    """Of three nodes, three times the limit: the first failure is no repetition."""
+    monkeypatch.setattr(loss_limit, "LOSSES_MAX", 4)
+    limit = loss_limit.LossLimit(SimulationSettings(node_mtbf_s=5.0), nodes=3)
+    state = SimpleNamespace(closed=[], running={}, active={"j": None})
+    for _ in range(1 + 4 * 3):
+        limit.node_died(state, ())
+    with pytest.raises(Infeasible, match="while 13 nodes failed"):
+        limit.node_died(state, ())

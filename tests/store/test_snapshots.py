@@ -66,6 +66,16 @@ def test_a_run_of_few_events_has_none(tmp_path):
     assert list(recorded_events(folder)) == EVENTS
 
 
+def test_only_a_finished_run_with_a_snapshot_gives_its_events_at_once(recorded, tmp_path):
+    """Any other is replayed row by row, which compares its decisions as well."""
+    with Journal.reopened(recorded) as journal:
+        assert list(journal.events_if_finished() or ()) == EVENTS
+        journal.begin_epoch()
+        assert journal.events_if_finished() is None
+    with Journal.reopened(finished_run(tmp_path / "few", BATCHES[:1])) as journal:
+        assert journal.events_if_finished() is None
+
+
 def test_without_a_snapshot_the_rows_are_read(recorded):
     (recorded / SNAPSHOT_NAME).unlink()
 
