@@ -7,6 +7,7 @@ from tests.core.test_attempt_log import facts
 from tests.effort import IS_THOROUGH, of_today
 from tests.open_cluster import POOLS, OpenCluster
 from tests.policies.registered import NAMES, VARIANTS
+from tests.runs import even_nodes, scheduler_of
 
 from sluice.bootstrap.scheduler import scheduler_for
 from sluice.bootstrap.settings import resolved_settings
@@ -185,6 +186,30 @@ def test_a_job_that_is_not_over_is_not_forgotten():
 def a_job(job_id):
     """A job of one map."""
     return Job(job_id=job_id, pool="p0", phases=(Phase(name="map", kind=SlotKind.MAP, tasks=1),))
+
+
+@pytest.mark.no_invariants  # of hundreds of attempts
+def test_a_node_that_is_up_stays_known_without_a_row():
+    """A chunk of the record is full of the attempts of the first node, and goes."""
+    scheduler, (first, second) = scheduler_of(), even_nodes(2, 1, 0).nodes
+
+    def started(job_id):
+        scheduler.handle(ev.JobSubmitted(0.0, a_job(job_id)))
+        (launch,) = scheduler.handle(ev.Tick(0.0))
+        return launch.key
+
+    scheduler.handle(ev.NodeJoined(0.0, first))
+    for number in range(512):
+        scheduler.handle(ev.TaskFinished(0.0, started(f"j{number}"), 0.0))
+    key = started("long")
+    scheduler.handle(ev.NodeJoined(0.0, second))
+    scheduler.handle(ev.TaskFinished(0.0, started("other"), 0.0))
+    scheduler.handle(ev.JobsForgotten(0.0, tuple(f"j{number}" for number in range(512))))
+    log = scheduler.state.closed
+    assert log.sweep() == 512
+
+    scheduler.handle(ev.TaskFinished(0.0, key, 0.0))
+    assert [one.node.node_id for one in log] == [second.node_id, first.node_id]
 
 
 @pytest.mark.no_invariants  # of thousands of attempts
