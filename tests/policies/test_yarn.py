@@ -232,6 +232,22 @@ def test_a_user_gets_no_more_than_the_factor_allows_and_one(seed):
     assert most_at_once(spans["one"]) == 3 - 1  # its master is the third
 
 
+def test_a_user_may_have_one_container_more_than_a_full_queue_has():
+    """The queue holds six containers, more than its four, and each user may have all of it."""
+    rules = CapacityRules(
+        QueueTree(queues=(queue("a", 50.0, user_limit_percent=100.0), queue("b", 50.0)))
+    )
+    rules.resize(8)
+    leaf = rules.queues["root.a"]
+    apps = [Application(index, leaf, f"u{index}", has_master=True) for index in range(2)]
+    for app, held in zip(apps, (6, 0), strict=True):
+        rules.submit(app)
+        app.pending = 9
+        leaf.count(app, held)
+
+    assert [app.number for app in rules.in_turn(leaf)] == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("larger", "containers", "used", "below"),
     [(60.0, 21, 12, 8), (70.0, 14, 7, 3), (90.0, 24, 9, 1)],

@@ -11,7 +11,7 @@ from tests.planning.order_problems import EXAMPLE_A, context, problem, problems,
 from tests.skips import required
 
 from sluice.planning.ordering import rules
-from sluice.planning.ordering.annealing import anneal, evaluated
+from sluice.planning.ordering.annealing import _next_size, anneal, evaluated
 from sluice.planning.ordering.compilation import compiled_kernels, kernel_functions, plain_kernels
 from sluice.planning.ordering.kernels.annealing_kernel import apply_move, pick_places
 from sluice.planning.ordering.loads import loads_of
@@ -232,3 +232,11 @@ def test_compiled_kernels_give_the_plain_answers():
                         )
                     )
                 assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    ("size", "took_s", "next_size"),
+    [(64, 0.001, 128), (4096, 0.001, 4096), (64, 0.02, 64), (64, 0.05, 32), (1, 0.05, 1)],
+)
+def test_a_chunk_is_doubled_if_it_is_fast_and_halved_if_it_is_slow(size, took_s, next_size):
+    assert _next_size(size, took_s) == next_size
