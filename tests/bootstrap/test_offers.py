@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluice.bootstrap.history.known_lengths import Known, known_of
+from sluice.bootstrap.history.known_lengths import NO_PAST, Known, known_of
 from sluice.bootstrap.service.futures import Future
 from sluice.bootstrap.service.promises import REACTION_S, _Promise
 from sluice.estimate.length_spread import SIGMA_ASSUMED, LengthSpread
@@ -99,7 +99,7 @@ def test_an_interval_is_no_finer_than_processes_start_and_report():
 
 
 def test_a_job_without_past_runs_is_as_uncertain_as_lengths_of_a_file():
-    assert known_of(JOB, ()) == Known(spread=LengthSpread(SIGMA_ASSUMED), runs=0)
+    assert known_of(JOB, NO_PAST) == Known(spread=LengthSpread(SIGMA_ASSUMED), runs=0)
 
 
 @pytest.mark.parametrize(

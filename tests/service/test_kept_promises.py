@@ -3,14 +3,17 @@
 import math
 import random
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from bench.service import kept_promises as bench
 
+from sluice.bootstrap.history import known_lengths
 from sluice.bootstrap.service.causes import between_s
 from sluice.bootstrap.service.futures import Scale, draws_of, interval_of
 from sluice.estimate.length_spread import LengthSpread
 from sluice.estimate.uncertainty import LEVEL
+from sluice.model.ids import JobId
 
 CASES = 1500
 
@@ -89,6 +92,18 @@ def test_a_promise_rests_on_past_runs_also_where_the_file_gives_lengths(
     assert took_s * 0.7 <= found_s <= took_s * 2.5
     assert promise["basis"]["runs"] == runs
     assert promise["basis"]["model"] == ("past runs" if runs else "lengths of the file")
+
+
+def test_the_runs_of_a_profile_are_judged_once_for_all_jobs_that_share_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
+    month = bench.begun(1)
+    promise_of_a_job_whose_file_gives_lengths(month, 2)
+    judged = Mock(wraps=known_lengths.usual_runs_of)
+    monkeypatch.setattr(known_lengths, "usual_runs_of", judged)
+    job = month.jobs[month.submitted[-1]].submitted.job
+    jobs = [replace(job, job_id=JobId(f"job-{number}")) for number in range(5)]
+    assert {one.runs for one in known_lengths.known_lengths(jobs).values()} == {2}
+    judged.assert_called_once()
 
 
 @pytest.mark.slow

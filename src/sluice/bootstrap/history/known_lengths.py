@@ -37,6 +37,15 @@ class Known:
     runs: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """The runs of a profile that count, the newest first, and how far all of them differ."""
+
+    usual: tuple[PastRun, ...]
+    spread: LengthSpread
+
+
+NO_PAST = Past(usual=(), spread=LengthSpread(SIGMA_ASSUMED))
 _OF_FILE = Known(spread=LengthSpread(SIGMA_ASSUMED))
 
 
@@ -47,28 +56,33 @@ def known_lengths(jobs: Iterable[Job]) -> dict[JobId, Known]:
         from sluice.store.profiles import Profiles
 
         with Profiles.open() as profiles:
-            newest = cache(lambda name: profiles.newest(name, RUNS_JUDGED))
-            return {job.job_id: known_of(job, newest(profile_name(job))) for job in wanted}
+            # Many jobs of a workload may share a profile, and judging 50 runs takes 0.2 s.
+            past = cache(lambda name: past_of(profiles.newest(name, RUNS_JUDGED)))
+            return {job.job_id: known_of(job, past(profile_name(job))) for job in wanted}
     except SluiceError:
-        return {job.job_id: known_of(job, ()) for job in wanted}
+        return {job.job_id: known_of(job, NO_PAST) for job in wanted}
 
 
-def known_of(job: Job, runs: Sequence[PastRun]) -> Known:
-    """The knowledge about one job. runs: of its profile, the newest first."""
+def past_of(runs: Sequence[PastRun]) -> Past:
+    """The past of a profile. runs: the newest first."""
+    usual = tuple(run for run in usual_runs_of(runs) if run.phases)
+    current, _ = current_runs({"": runs[::-1]})
+    return Past(usual=usual, spread=length_spread(comparable(timed_runs(current[""]))))
+
+
+def known_of(job: Job, past: Past) -> Known:
+    """The knowledge about one job. past: of its profile."""
     if any(phase.lengths is None for phase in job.phases):
         return Known(spread=None)
-    usual = [run for run in usual_runs_of(runs) if run.phases]
-    if not usual:
+    if not past.usual:
         return _OF_FILE
     unknown = [replace(phase, lengths=None) for phase in job.phases]
     try:
-        measured = with_lengths_from_runs(unknown, usual)
+        measured = with_lengths_from_runs(unknown, past.usual)
     except InvalidInput:
         return _OF_FILE  # a profile of other phases says nothing of these
-    current, _ = current_runs({"": runs[::-1]})
-    shown = comparable(timed_runs(current[""]))
-    spread = replace(length_spread(shown), phase_factors=tuple(map(_factor, job.phases, measured)))
-    return Known(spread=spread, runs=len(usual))
+    spread = replace(past.spread, phase_factors=tuple(map(_factor, job.phases, measured)))
+    return Known(spread=spread, runs=len(past.usual))
 
 
 def _factor(given: Phase, measured: Phase) -> float:
