@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 from bench.service import kept_promises as bench
 
-from sluice.bootstrap.history import known_lengths
+from sluice.bootstrap.history import known_lengths, profiles
 from sluice.bootstrap.service.causes import between_s
 from sluice.bootstrap.service.futures import Scale, draws_of, interval_of
 from sluice.estimate.length_spread import LengthSpread
@@ -100,10 +100,15 @@ def test_the_runs_of_a_profile_are_judged_once_for_all_jobs_that_share_it(tmp_pa
     promise_of_a_job_whose_file_gives_lengths(month, 2)
     judged = Mock(wraps=known_lengths.usual_runs_of)
     monkeypatch.setattr(known_lengths, "usual_runs_of", judged)
+    monkeypatch.setattr(profiles, "usual_runs_of", judged)
     job = month.jobs[month.submitted[-1]].submitted.job
     jobs = [replace(job, job_id=JobId(f"job-{number}")) for number in range(5)]
     assert {one.runs for one in known_lengths.known_lengths(jobs).values()} == {2}
     judged.assert_called_once()
+    unknown = tuple(replace(phase, lengths=None) for phase in job.phases)
+    found = profiles.with_past_lengths([replace(one, phases=unknown) for one in jobs], print)
+    assert not any(map(profiles.is_open, found))
+    assert judged.call_count == 2
 
 
 @pytest.mark.slow
