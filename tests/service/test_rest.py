@@ -204,6 +204,17 @@ def test_a_workload_is_taken_whole_or_not_at_all(service, anna):
     assert ended(anna, answer.json["jobs"][1]["job_id"])["state"] == "done"
 
 
+def test_a_held_job_of_no_known_length_leaves_others_their_promises(service, anna):
+    unknown = {name: value for name, value in job(service, "unsure").items() if name != "maps"}
+    held = anna.post("/v1/jobs", {"job": unknown, "hold": True}).json["job_id"]
+    try:
+        promised = anna.post("/v1/jobs", {"job": job(service, "sure")}).json
+        assert promised["promise"]["decision"] == "accepted", promised["why_not"]
+        assert ended(anna, promised["job_id"])["state"] == "done"
+    finally:
+        anna.delete(f"/v1/jobs/{held}")
+
+
 def test_a_job_with_lengths_names_the_job_that_has_none(service, anna):
     unknown = {name: value for name, value in job(service, "unknown").items() if name != "maps"}
     body = {"version": 1, "jobs": [job(service, "with-lengths"), unknown]}
@@ -407,6 +418,13 @@ def test_the_longest_attempts_of_a_job_come_first_where_one_asks(service, anna):
     assert sorted(row["task"] for row in found) == [0, 1, 2]
     assert [ran_s(row) for row in found] == sorted(map(ran_s, rows), reverse=True)
     assert ran_s(found[0]) > 0.5
+    (lengths,) = first["lengths"]  # of the whole, in whatever part
+    assert (lengths.pop("phase"), lengths.pop("done")) == ("map", 3)
+    assert list(lengths) == ["min_s", "p25_s", "p50_s", "p75_s", "max_s"]
+    middle, longest = sorted(map(ran_s, rows))[1:]
+    assert lengths["p50_s"] == pytest.approx(middle, abs=2e-3)  # of instants in ms
+    assert lengths["p75_s"] == lengths["max_s"] == pytest.approx(longest, abs=2e-3)
+    assert anna.get(f"{path}?sort=longest&cursor={first['next']}").json["lengths"] is None
     assert anna.get(f"{path}?sort=started&cursor={first['next']}").status == 422
     assert anna.get(f"{path}?sort=shortest").status == 422
 

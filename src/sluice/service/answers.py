@@ -174,9 +174,22 @@ class Attempt(BaseModel):
     why: str
 
 
-class AttemptPage(BaseModel):
-    """A part of the attempts of a job."""
+class PhaseLengths(BaseModel):
+    """How long the attempts of a phase ran that are done: quartiles of their seconds."""
 
+    phase: str
+    done: int
+    min_s: float
+    p25_s: float
+    p50_s: float
+    p75_s: float
+    max_s: float
+
+
+class AttemptPage(BaseModel):
+    """A part of the attempts of a job. lengths: of all its attempts; the first part has them."""
+
+    lengths: list[PhaseLengths] | None
     items: list[Attempt]
     next: str | None
     total: int

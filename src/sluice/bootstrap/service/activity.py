@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -21,6 +21,7 @@ from sluice.bootstrap.service.views import OTHER_TENANT, Views
 from sluice.core.entries import Attempt, NodeEntry
 from sluice.core.explain.story import StoryLine, story
 from sluice.core.transitions import AttemptState
+from sluice.estimate.run_lengths import quantile
 from sluice.model.cluster import Node
 from sluice.model.errors import InvalidInput
 from sluice.model.ids import JobId, NodeId
@@ -29,6 +30,7 @@ from sluice.reporting.formatting import size
 from sluice.store.service.task_logs import removed
 
 CHANGES_MAX = 200  # jobs in one answer; more of them are only counted
+_QUARTILES = {"min_s": 0.0, "p25_s": 0.25, "p50_s": 0.5, "p75_s": 0.75, "max_s": 1.0}
 Row = dict[str, Any]
 
 
@@ -66,7 +68,26 @@ class Activity:
         if sort == "longest":
             found.sort(key=self._length_s, reverse=True)
         page = found[offset : offset + limit]
-        return {"attempts": [self.attempt_row(each) for each in page], "total": len(found)}
+        return {
+            "attempts": [self.attempt_row(each) for each in page],
+            "total": len(found),
+            "lengths": None if offset else self._lengths(found),
+        }
+
+    def _lengths(self, attempts: Iterable[Attempt]) -> list[Row]:
+        """For each phase: how many attempts are done, and the quartiles of their lengths."""
+        by_phase: dict[str, list[float]] = defaultdict(list)
+        for each in attempts:
+            if each.state is AttemptState.DONE:
+                by_phase[each.phase.name].append(self._length_s(each))
+        return [
+            {
+                "phase": phase,
+                "done": len(lengths_s),
+                **{key: quantile(lengths_s, share) for key, share in _QUARTILES.items()},
+            }
+            for phase, lengths_s in ((name, sorted(them)) for name, them in by_phase.items())
+        ]
 
     def run_id(self, job_id: JobId) -> Row:
         """The run of a job in the profile store, once it is done."""

@@ -76,10 +76,18 @@ class Forecaster:
         return self._known.get(job_id, Known(spread=None))
 
     def unknown(self, new: Sequence[Job]) -> list[JobId]:
-        """The open jobs whose length nothing is known of, without those that are asked about."""
-        own = {job.job_id for job in new}
-        open_jobs = [job_id for job_id in self.replica.open_jobs if job_id not in own]
-        return [job_id for job_id in open_jobs if self.known(job_id).spread is None]
+        """The open jobs whose length nothing is known of, without those that are asked about.
+
+        A job that is held is in no future: its length does not matter.
+        """
+        own, begun, jobs = {job.job_id for job in new}, self.replica.state.jobs, self.replica.jobs
+        return [
+            job_id
+            for job_id in self.replica.open_jobs
+            if job_id not in own
+            and (job_id in begun or not jobs[job_id].submitted.held_by)
+            and self.known(job_id).spread is None
+        ]
 
     def futures(
         self,

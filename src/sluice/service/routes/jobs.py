@@ -299,7 +299,8 @@ async def attempts_of_job(
     found = await of_job(given, who, "attempts", job_id, sort=sort, offset=offset, limit=limit)
     end = offset + len(found["attempts"])
     following = given.cursor(str(end), whole) if end < found["total"] else None
-    return JSONResponse(listed(found["attempts"], found["total"], following))
+    page = listed(found["attempts"], found["total"], following)
+    return JSONResponse({**page, "lengths": found["lengths"]})
 
 
 def _is_within(promises: Sequence[Mapping[str, Any]], most_usd: float | None) -> bool | None:
