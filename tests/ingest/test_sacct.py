@@ -52,6 +52,16 @@ def test_runs_have_the_memory_of_their_steps_and_the_wait():
     assert not runs["sacct/1005"].succeeded
 
 
+def test_slurm_prints_whole_thousands_with_a_letter(tmp_path):
+    path = tmp_path / "sacct.txt"
+    path.write_text(
+        "JobID|Submit|Start|Elapsed|AllocCPUS|State\n"
+        "1|2026-01-05T08:00:00|2026-01-05T08:01:00|00:10:00|2K|COMPLETED\n"
+    )
+
+    assert jobs_of(path)["1"].tasks == 2048
+
+
 def test_other_columns_a_last_bar_and_options(tmp_path):
     path = tmp_path / "dump"
     path.write_text(

@@ -90,6 +90,12 @@ def test_processors_of_nodes_that_are_up_count_once(listing, text, processors, a
     assert any(note.startswith(f"{away} node") for note in log.notes)
 
 
+def test_slurm_prints_whole_thousands_with_a_letter(listing):
+    text = "PARTITION|NODES|CPUS(A/I/O/T)\nbatch|1K|2K/1K/0/3K\n"
+
+    assert read_log(listing(text)).workload.cluster.slots(SlotKind.CONTAINER) == 3072
+
+
 @pytest.mark.parametrize(("partition", "processors"), [("debug", 32), ("batch", 48)])
 def test_one_partition_alone(listing, partition, processors):
     log = read_log(listing(GROUPS), options={"partition": partition})

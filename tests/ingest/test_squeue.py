@@ -44,6 +44,14 @@ def jobs_of(path, **options):
     }
 
 
+def test_slurm_prints_whole_thousands_with_a_letter(listing):
+    text = "JOBID ST TIME TIME_LIMIT CPUS\n7 R 5:00 10:00 2K\n8 PD 0:00 10:00 512\n"
+
+    assert {name: tasks for name, (tasks, *_) in jobs_of(listing(text)).items()} == {
+        "7": 2048, "8": 512,
+    }  # fmt: skip
+
+
 def test_running_jobs_hold_the_rest_of_their_limit_and_waiting_ones_follow_by_priority(listing):
     found = jobs_of(listing(TABLE))
 

@@ -25,7 +25,7 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_in_lines
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of, failed_choice
 from sluice.ingest.logs.sacct_rows import HINT, account_rows, is_account
-from sluice.ingest.logs.slurm_values import clock_s
+from sluice.ingest.logs.slurm_values import clock_s, count_in
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.ids import checked_id
 from sluice.model.settings import number, whole
@@ -163,9 +163,9 @@ def _limit_s(row: Mapping[str, str]) -> float | None:
 
 def _processors(row: Mapping[str, str], job_id: str) -> int:
     for name in ("AllocCPUS", "NCPUS", "ReqCPUS"):
-        text = row.get(name, "")
-        if text.isdecimal() and 1 <= int(text[:12]) <= SLOTS_MAX:
-            return int(text[:12])
+        count = count_in(row.get(name, ""))
+        if count is not None and 1 <= count <= SLOTS_MAX:
+            return count
     found = _CPUS_OF_TRES.search(row.get("AllocTRES", ""))
     if found is not None and 1 <= int(found[1]) <= SLOTS_MAX:
         return int(found[1])

@@ -10,7 +10,6 @@ may have nodes in common. Source of the format: sinfo(1), Slurm 24.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ from sluice.ingest.logs.limits import Limits
 from sluice.ingest.logs.reading import log_head
 from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
 from sluice.ingest.logs.slurm_tables import is_table, table_rows
-from sluice.ingest.logs.slurm_values import expanded_nodes
+from sluice.ingest.logs.slurm_values import count_in, expanded_nodes
 from sluice.ingest.logs.whole_json import listed, mapping, whole_json
 from sluice.model.cluster import SLOTS_MAX, Cluster
 from sluice.model.settings import setting
@@ -31,8 +30,6 @@ FORMAT = "sinfo"
 _NODES_BY_STATE: Final = "NODES(A/I/O/T)"
 _CPUS_BY_STATE: Final = "CPUS(A/I/O/T)"
 _STATES: Final = ("STATE", _NODES_BY_STATE, _CPUS_BY_STATE)
-_BY_STATE = re.compile(r"(\d{1,9})/(\d{1,9})/(\d{1,9})/(\d{1,9})")
-_COUNT = re.compile(r"(\d{1,9})\+?")
 _UP: Final = frozenset(
     {"ALLOC", "ALLOCATED", "MIX", "MIXED", "IDLE", "COMP", "COMPLETING", "PLND", "PLANNED"}
 )
@@ -169,18 +166,18 @@ def _row(cells: Mapping[str, str]) -> _Row:
 
 def _counts(text: str) -> tuple[int, int, int, int]:
     """Allocated, idle, other, total. Raises Unreadable."""
-    found = _BY_STATE.fullmatch(text)
-    if found is None:
+    counts = [count_in(one) for one in text.split("/")]
+    if len(counts) != 4 or None in counts:  # noqa: PLR2004  # as many as Slurm prints
         raise Unreadable(f"{text[:40]!r} is not allocated/idle/other/total")
-    busy, idle, other, total = map(int, found.groups())
+    busy, idle, other, total = (one or 0 for one in counts)
     return busy, idle, other, total
 
 
 def _number(text: str | None) -> int | None:
-    found = None if text is None else _COUNT.fullmatch(text)
+    found = None if text is None else count_in(text)
     if text is not None and found is None:
         raise Unreadable(f"{text[:40]!r} is not a number")
-    return None if found is None else int(found[1])
+    return found
 
 
 def _is_up(state: str) -> bool:

@@ -11,6 +11,8 @@ from sluice.ingest.logs.report import Unreadable
 SEPARATORS: Final = "|;\t,"
 _SECONDS_MAX: Final = 1e10
 _CLOCK = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,6}):)?(\d{1,9}):(\d{2})(?:\.\d{1,9})?")
+_COUNT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([KM]?)(?:\+|-\d{1,9}[KM]?)?")
+_THOUSANDS: Final = {"": 1, "K": 1024, "M": 1024**2}
 _NODES_MAX: Final = 100_000
 _LIST_PART = re.compile(r"(?:[^,\[\]]|\[[^\[\]]*\])+")
 _BRACKET = re.compile(r"([^\[\]]*)(?:\[([^\[\]]*)\])?")
@@ -29,6 +31,16 @@ def clock_s(text: str) -> float | None:
     days, hours, minutes, seconds = (float(one or 0) for one in found.groups())
     total_s = days * 86_400 + hours * 3600 + minutes * 60 + seconds
     return total_s if total_s <= _SECONDS_MAX else None
+
+
+def count_in(text: str) -> int | None:
+    """A number of processors or nodes, the first of a range; Slurm prints 2048 as `2K`.
+
+    >>> count_in("2048"), count_in("2K"), count_in("1.5K"), count_in("4-8"), count_in("many")
+    (2048, 2048, 1536, 4, None)
+    """
+    found = _COUNT.fullmatch(text)
+    return None if found is None else int(float(found[1]) * _THOUSANDS[found[2]])
 
 
 def json_number(value: object) -> float | None:

@@ -27,7 +27,7 @@ from sluice.ingest.logs.reading import log_head
 from sluice.ingest.logs.report import Contents, Report, Unreadable, nothing_found
 from sluice.ingest.logs.rigid_jobs import Replay, RigidJob, contents_of
 from sluice.ingest.logs.slurm_tables import is_table, table_rows
-from sluice.ingest.logs.slurm_values import clock_s, json_number
+from sluice.ingest.logs.slurm_values import clock_s, count_in, json_number
 from sluice.ingest.logs.whole_json import listed, mapping, whole_json
 from sluice.model.cluster import SLOTS_MAX
 from sluice.model.ids import checked_id
@@ -43,7 +43,6 @@ _HELD: Final = "JobHeld"
 _ARRAY = re.compile(r"(\d{1,12})_\[([\d,:-]{1,10000})(?:%(\d{1,9}))?\]")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
 _ARRAY_TASKS_MAX: Final = 100_000
-_COUNT = re.compile(r"\d{1,9}")
 _NOTES: Final = (
     (
         "Second 0 is the moment of the listing: running jobs hold their processors for the rest of"
@@ -181,7 +180,7 @@ def _table_rows(path: Path, report: Report, limits: Limits) -> Iterator[tuple[in
 
 
 def _row(cells: Mapping[str, str]) -> _Row:
-    counts = (_COUNT.match(cells.get(name, "")) for name in ("CPUS", "NODES"))
+    counts = (count_in(cells.get(name, "")) for name in ("CPUS", "NODES"))
     return _Row(
         job_id=cells["JOBID"],
         name=cells.get("NAME", ""),
@@ -189,7 +188,7 @@ def _row(cells: Mapping[str, str]) -> _Row:
         partition=cells.get("PARTITION", ""),
         state=next(cells[name] for name in _STATE_NAMES if name in cells),
         reason=cells.get("REASON", cells.get("NODELIST(REASON)", "")),
-        processors=next((int(one[0]) for one in counts if one is not None), None),
+        processors=next((one for one in counts if one is not None), None),
         limit_s=clock_s(cells.get("TIME_LIMIT") or cells.get("TIME_LIMI", "")),
         ran_s=clock_s(cells.get("TIME", "")) or 0.0,
         priority=_priority(cells.get("PRIORITY", "")),

@@ -3,7 +3,8 @@
 Jobs are served in any order (`--order`). The first whose tasks do not all have room waits for the
 instant at which they will, by the estimates. Under `rigid` nothing behind it starts before. Under
 `easy` it has a reservation, and others start if they do not delay it. Under `conservative` every
-waiting job has one, and none is moved to a later instant unless a task overruns its estimate.
+waiting job has one, and none is moved to a later instant unless a task overruns its estimate. A job
+that comes while no slot is free has none until one is, for a full cluster is not looked at.
 Jobs that do not ask for it start task by task, in the same line.
 
 Source: Mu'alem and Feitelson, "Utilization, predictability, workloads, and user runtime estimates
