@@ -15,6 +15,7 @@ from sluice.core import events as ev
 from sluice.core.entries import JobEntry
 from sluice.core.garbage_collector import short_collections
 from sluice.core.indexes.group_sizes import GroupSizes
+from sluice.model.ids import JobId
 from sluice.model.job import Job, Phase
 from sluice.model.slot_kind import SlotKind
 from sluice.policies import BUILT_IN
@@ -204,7 +205,7 @@ def test_a_node_that_is_up_stays_known_without_a_row():
     key = started("long")
     scheduler.handle(ev.NodeJoined(0.0, second))
     scheduler.handle(ev.TaskFinished(0.0, started("other"), 0.0))
-    scheduler.handle(ev.JobsForgotten(0.0, tuple(f"j{number}" for number in range(512))))
+    scheduler.handle(ev.JobsForgotten(0.0, tuple(JobId(f"j{number}") for number in range(512))))
     log = scheduler.state.closed
     assert log.sweep() == 512
 
