@@ -195,6 +195,23 @@ def test_runs_are_predicted_and_compared(service, places, visit):
     expect(page.get_by_role("row").filter(has_text="job-000003").last).to_contain_text(" s")
 
 
+def test_progress_lengths_and_limits_are_shown(service, places, owner, visit):
+    page = visit("wide", "light").log_in(service)
+    base = page.url.removesuffix("/queue")
+    bar = page.get_by_role("row").filter(has_text="long-0").get_by_role("img")
+    expect(bar).to_have_accessible_name("0 of 1 task done, 1 running")
+    page.goto(f"{base}/jobs/job-000001")
+    lengths = page.get_by_role("table", name="Seconds of done attempts").get_by_role("row")
+    expect(lengths).to_have_count(2)
+    assert re.match(r"map\s+1(\s+0\.\d){5}$", lengths.last.inner_text())
+    expect(page.locator("dt", has_text="ran").locator("+ dd")).to_contain_text(" s")
+    owner.ask("PUT", "/v1/tenants/small", {"open_jobs_max": 7, "commands": "templates"})
+    page.goto(f"{base}/admin")
+    limits = page.get_by_role("row", name="small commands: templates, open jobs max: 7")
+    expect(limits).to_be_visible()
+    owner.delete("/v1/tenants/small")
+
+
 def test_a_viewer_sees_how_promises_were_kept_and_no_runs(service, places, owner):
     vera = Client(service, token(service, "vera", "root", "viewer"))
 

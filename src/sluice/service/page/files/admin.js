@@ -1,15 +1,16 @@
-// Tokens, and who did what: for admins.
+// Tokens, tenants, templates, and who did what: for admins.
 
 import { clock, counted, make, problemText, show, table } from "./dom.js";
 import { ask } from "./server.js";
 
 const ROLES = ["viewer", "submitter", "operator", "admin"];
+const WRITTEN = ["name", "version", "author", "made_at"]; // of a row that an admin has written; not its limits
 
 export async function adminView(main, _match, _open, showError) {
   document.title = "Admin · Sluice";
   const made = make("p", { role: "status" });
   const draw = async () => {
-    const [tokens, audit, about] = await Promise.all([ask("/v1/tokens"), ask("/v1/audit?limit=50"), ask("/v1/about")]);
+    const [tokens, audit, about, tenants, templates] = await Promise.all(["tokens", "audit?limit=50", "about", "tenants", "templates"].map((what) => ask(`/v1/${what}`)));
     show(main,
       make("h1", {}, "Admin"),
       make("p", { class: "lead" }, `Sluice ${about.release}, web process ${about.pid}; ${counted(tokens.total, "token")}.`),
@@ -24,6 +25,17 @@ export async function adminView(main, _match, _open, showError) {
       ], tokens.items) : make("p", { class: "empty" }, "No token was made: only the account of the service may do anything."),
       form(),
       made,
+      make("h2", {}, "Tenants with limits"),
+      tenants.items.length ? table(counted(tenants.total, "tenant"), [
+        { name: "tenant", value: (row) => row.name },
+        { name: "limits", value: limits },
+      ], tenants.items) : make("p", { class: "empty" }, "No tenant has limits: PUT /v1/tenants/NAME sets some."),
+      make("h2", {}, "Templates"),
+      templates.items.length ? table(counted(templates.total, "template"), [
+        { name: "template", value: (row) => row.name },
+        { name: "about", value: (row) => row.about ?? "" },
+        { name: "parameters", value: (row) => Object.keys(row.parameters ?? {}).join(", ") },
+      ], templates.items) : make("p", { class: "empty" }, "There is no template: PUT /v1/templates/NAME adds one."),
       make("h2", {}, "Who did what"),
       table("The newest first; refusals too", [
         { name: "at", value: (row) => clock(row.at) },
@@ -67,4 +79,10 @@ export async function adminView(main, _match, _open, showError) {
   };
   await draw();
   return {};
+}
+
+/** What is set of the limits of a tenant, in words. */
+function limits(row) {
+  return Object.entries(row).filter(([name, value]) => value && !WRITTEN.includes(name))
+    .map(([name, value]) => `${name.replaceAll("_", " ")}: ${value}`).join(", ");
 }

@@ -10,8 +10,7 @@ import { logView } from "./log.js";
 import { nodesView } from "./nodes.js";
 import { observedView, steeringView } from "./observed.js";
 import { plansView } from "./plans.js";
-import { profileView, profilesView } from "./profiles.js";
-import { promisesView } from "./promises.js";
+import { profileView, profilesView, promisesView } from "./profiles.js";
 import { queueView } from "./queue.js";
 import { submitView } from "./submit.js";
 import { counted, loading, make, problemText, select, show } from "./dom.js";
@@ -154,7 +153,7 @@ async function showWho() {
     for (const link of document.querySelectorAll("nav a.of-service")) link.hidden = who.recorded;
     const whose = who.user === who.tenant ? who.role : `${who.tenant}, ${who.role}`;
     document.getElementById("who").textContent =
-      `${who.user} (${whose})${who.shared_user ? "; commands of all tenants run as one account" : ""}`;
+      `${who.user} (${whose})${who.shared_user ? "; all tenants run as one account" : ""}`;
     return who;
   } catch {
     document.getElementById("who").textContent = "";

@@ -1,7 +1,7 @@
 // Two jobs, or two recorded runs, side by side: their figures, their stages, and what ran where.
 
 import { OPEN, clock, counted, dollars, duration, loading, make, pathOf, show, stateOf, table, wide } from "./dom.js";
-import { elapsed, gantt } from "./gantt.js";
+import { elapsed, gantt } from "./drawings.js";
 import { ATTEMPTS_MAX, PART, ask, attemptsOf } from "./server.js";
 
 const JOBS_MAX = 50;  // of a run

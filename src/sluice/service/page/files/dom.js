@@ -47,7 +47,15 @@ export function stateOf(row) {
   let more = "";
   if (state === "running" && total) more = ` ${Math.floor((100 * tasks.done) / total)} %`;
   if (state === "waiting" && row.position) more = ` #${row.position}`;
-  return make("span", { class: `state ${state}` }, `${GLYPHS[state]} ${state}${more}`);
+  return make("span", { class: `state ${state}` }, `${GLYPHS[state]} ${state}${more}`, state === "running" ? bar(tasks, total) : null);
+}
+
+/** How many tasks are done, and run, of all. */
+function bar({ done, running }, total) {
+  const part = (name, x, width) => make("rect", { class: name, x, width, height: 1 });
+  return make("svg", { class: "bar", viewBox: `0 0 ${total || 1} 1`, preserveAspectRatio: "none", role: "img" },
+    make("title", {}, `${done} of ${counted(total, "task")} done, ${running} running`),
+    part("done", 0, done), part("running", done, running));
 }
 
 export const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
@@ -228,6 +236,12 @@ export function duration(seconds) {
   if (hours) return `${sign}${hours} h ${String(minutes).padStart(2, "0")} m`;
   if (minutes) return `${sign}${minutes} m ${String(whole % 60).padStart(2, "0")} s`;
   return `${sign}${Math.abs(seconds).toFixed(Math.abs(seconds) < 10 ? 1 : 0)} s`;
+}
+
+/** For how long a job has run, or ran, in seconds; null where it has not begun. */
+export function ranFor({ state, starts_at: from, ends_at: { expected: to } }) {
+  if (!from || !["running", "done", "failed", "killed"].includes(state) || (state !== "running" && !to)) return null;
+  return Math.max(0, ((state === "running" ? Date.now() : Date.parse(to)) - Date.parse(from)) / 1000);
 }
 
 /** Where the answer of the service will be: a place is never empty. */

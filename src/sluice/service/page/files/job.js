@@ -1,14 +1,14 @@
 // One job: its promise and what is expected now, why it waits, what ran where, and its story.
 
-import { OPEN, alert, clock, copying, counted, dialog, dollars, duration, facts, interval, loading, make, pathOf, problemText, refusal, share, show, stateOf, table, unjudged } from "./dom.js";
-import { gantt } from "./gantt.js";
+import { OPEN, alert, clock, copying, counted, dialog, dollars, duration, facts, interval, loading, make, pathOf, problemText, ranFor, refusal, share, show, stateOf, table, unjudged } from "./dom.js";
+import { gantt, stageGraph } from "./drawings.js";
 import { pathToLog } from "./log.js";
-import { stageGraph } from "./stages.js";
 import { ATTEMPTS_MAX, PART, ask, askInTurn, attemptsOf } from "./server.js";
 
 const REFRESH_MS = 1000;
 const MANY_MS = 5000; // where attempts are many: to draw them takes a while
 const LOGS_MAX = 6;
+const QUARTILES = [["shortest", "min_s"], ["25 %", "p25_s"], ["median", "p50_s"], ["75 %", "p75_s"], ["longest", "max_s"]];
 
 export async function jobView(main, match, _open, showError) {
   const id = decodeURIComponent(match[1]);
@@ -56,7 +56,7 @@ export async function jobView(main, match, _open, showError) {
       facts([
         ["id", job.job_id], ["queue", job.queue], ["tenant", job.tenant],
         ...(labels.length ? [["labels", labels.join(", ")]] : []),
-        ["submitted", clock(job.submitted_at)], [isOpen ? "expected end" : "ended", interval(job.ends_at)],
+        ["submitted", clock(job.submitted_at)], ["ran", duration(ranFor(job))], [isOpen ? "expected end" : "ended", interval(job.ends_at)],
         ["promised end", interval(job.promise.ends_at)], ["promise", kept(job)],
         ["deadline", job.deadline_at ? make("span", {}, clock(job.deadline_at), ` ${share(job.deadline_probability)}`) : "–"],
         ["cost", dollars(job.cost_usd)],
@@ -74,6 +74,11 @@ export async function jobView(main, match, _open, showError) {
       logLinks(job, attempts.items),
       attempts.items.length ? gantt(attempts.items) : make("p", { class: "empty" }, "Nothing has run yet."),
       attempts.items.length < attempts.total ? make("p", { class: "quiet" }, `The first ${ATTEMPTS_MAX.toLocaleString()} of ${attempts.total.toLocaleString()} attempts are drawn.`) : null,
+      attempts.lengths?.length ? table("Seconds of done attempts", [
+        { name: "phase", value: (row) => row.phase },
+        { name: "done", value: (row) => String(row.done), number: true },
+        ...QUARTILES.map(([name, key]) => ({ name, value: (row) => row[key].toFixed(1), number: true })),
+      ], attempts.lengths) : null,
       attempts.items.length ? attemptTable(job, attempts, opened) : null,
       job.state === "done" ? (explained ??= explanation(path)) : null,
       make("h2", {}, "Story"),

@@ -23,7 +23,7 @@ export async function nodesView(main) {
         { name: "slots in use", value: (row) => `${row.used} of ${row.slots}`, by: (row) => row.used, number: true },
         { name: "jobs", value: (row) => (row.jobs.length ? make("span", {}, row.jobs.flatMap((id, number) => [number ? ", " : "", id.startsWith("job-") ? make("a", { href: `/jobs/${id}` }, id) : id])) : null) },
         { name: "last fault", value: (row) => row.fault ?? "" },
-      ], nodes) : make("p", { class: "empty" }, "No node has come yet."));
+      ], nodes, { first: { at: 0 } }) : make("p", { class: "empty" }, "No node has come yet."));
   };
   await Promise.all([draw(), picture.draw()]);
   let timer = null;

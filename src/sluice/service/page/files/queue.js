@@ -1,6 +1,6 @@
 // The queue: what runs, what waits, when it ends, and why it does not start.
 
-import { OPEN, counted, dollars, duration, interval, loading, make, pathOf, share, show, stateOf, table, unsort, clock } from "./dom.js";
+import { OPEN, counted, dollars, duration, interval, loading, make, pathOf, ranFor, share, show, stateOf, table, unsort, clock } from "./dom.js";
 import { comparedPath } from "./compare.js";
 import { LOOK_MS, othersInQueue } from "./observed.js";
 import { ask } from "./server.js";
@@ -11,12 +11,6 @@ const REFRESH_MS = 2000;
 const PAGE = 100;
 const PARTS_MAX = 10; // that are fetched again at once
 const MANY = 200; // rows: to draw more than these takes a while
-
-/** For how long a job has run, or ran, in seconds; null where it has not begun. */
-function ranFor({ state, starts_at: from, ends_at: { expected: to } }) {
-  if (!from || !["running", "done", "failed", "killed"].includes(state) || (state !== "running" && !to)) return null;
-  return Math.max(0, ((state === "running" ? Date.now() : Date.parse(to)) - Date.parse(from)) / 1000);
-}
 
 export async function queueView(main, _match, open, showError) {
   document.title = "Queue · Sluice";

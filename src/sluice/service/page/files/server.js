@@ -104,5 +104,5 @@ export async function attemptsOf(id, parts = [], most = ATTEMPTS_MAX) {
     total = Math.max(total, parts[number].total);
   }
   const items = parts.slice(0, number).flatMap((part) => part.items).slice(0, most);
-  return { items, total: Math.max(total, items.length) };
+  return { items, total: Math.max(total, items.length), lengths: parts[0]?.lengths };
 }
