@@ -1,5 +1,6 @@
 """Clients that mean harm, at a real socket of a real service: each is refused, and costs little."""
 
+import json
 import socket
 import time
 from contextlib import closing, suppress
@@ -138,6 +139,11 @@ def test_what_is_not_http_is_refused_and_the_service_goes_on(anna, content):
     found = answer_to(anna, content)
     assert not found or found.split(b" ", 2)[1].startswith(b"4"), found[:200]
     assert b"Traceback" not in found
+    head, _, body = found.partition(b"\r\n\r\n")
+    assert not found or b"content-type: application/problem+json" in head.lower().split(b"\r\n")
+    if found:  # one more answer may follow
+        problem, _ = json.JSONDecoder().raw_decode(body.decode())
+        assert problem["status"] == int(found.split(b" ", 2)[1])
     assert anna.get("/v1/about").status == 200
 
 

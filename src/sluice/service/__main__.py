@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import secrets
 import signal
 import socket
 import sys
@@ -20,6 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
 from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -43,6 +45,7 @@ from sluice.service.events import Events
 from sluice.service.guards import Guard
 from sluice.service.metrics import Metrics
 from sluice.service.principals import Access
+from sluice.service.problem import Problem, answered
 from sluice.service.quotes import Quotes
 from sluice.service.recorded_backend import RecordedBackend
 from sluice.service.tenants import Tenants
@@ -81,6 +84,19 @@ class _Protocol(H11Protocol):
             self._end_patience()
         elif self._patience is None:
             self._await_headers()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP as the routes refuse: with a problem. Close the connection."""
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:  # else an answer is on its way
+            problem = Problem(400, msg, hint="send HTTP/1.1")
+            answer = answered(problem, secrets.token_hex(8))
+            headers = [*answer.raw_headers, (b"connection", b"close")]
+            lines = [b"HTTP/1.1 400 Bad Request", *(b": ".join(each) for each in headers)]
+            self.transport.write(b"\r\n".join([*lines, b"", bytes(answer.body)]))
+        cycle: Any = self.cycle
+        if cycle is not None:
+            cycle.disconnected = True  # what its route answers has no reader
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
