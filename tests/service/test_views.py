@@ -201,7 +201,7 @@ def test_progress_lengths_and_limits_are_shown(service, places, owner, visit):
     bar = page.get_by_role("row").filter(has_text="long-0").get_by_role("img")
     expect(bar).to_have_accessible_name("0 of 1 task done, 1 running")
     page.goto(f"{base}/jobs/job-000001")
-    lengths = page.get_by_role("table", name="Seconds of done attempts").get_by_role("row")
+    lengths = page.get_by_role("table", name="Lengths of done tasks, in seconds").get_by_role("row")
     expect(lengths).to_have_count(2)
     assert re.match(r"map\s+1(\s+0\.\d){5}$", lengths.last.inner_text())
     expect(page.locator("dt", has_text="ran").locator("+ dd")).to_contain_text(" s")

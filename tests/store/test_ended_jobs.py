@@ -81,7 +81,7 @@ def test_a_page_of_a_span_reads_no_jobs_far_from_it(table, sort, equal, span):
 
 
 def steps_of(table, ask):
-    """What a question finds, and in how many steps of SQLite."""
+    """The answer to a question, and the steps of SQLite that it took."""
     steps = []
     table._database.set_progress_handler(lambda: steps.append(1), 10)
     try:

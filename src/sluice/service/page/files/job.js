@@ -74,7 +74,7 @@ export async function jobView(main, match, _open, showError) {
       logLinks(job, attempts.items),
       attempts.items.length ? gantt(attempts.items) : make("p", { class: "empty" }, "Nothing has run yet."),
       attempts.items.length < attempts.total ? make("p", { class: "quiet" }, `The first ${ATTEMPTS_MAX.toLocaleString()} of ${attempts.total.toLocaleString()} attempts are drawn.`) : null,
-      attempts.lengths?.length ? table("Seconds of done attempts", [
+      attempts.lengths?.length ? table("Lengths of done tasks, in seconds", [
         { name: "phase", value: (row) => row.phase },
         { name: "done", value: (row) => String(row.done), number: true },
         ...QUARTILES.map(([name, key]) => ({ name, value: (row) => row[key].toFixed(1), number: true })),
