@@ -114,3 +114,31 @@ def test_jobs_that_start_as_a_whole_give_the_same_outputs_also_after_a_kill(
     assert plain == place.outputs()
     assert checks_out(place.runs[-1])
     assert document["composition"]["slots"] == slots
+
+
+@pytest.mark.slow
+def test_a_gang_starts_together_or_not_at_all_and_a_short_job_passes(tmp_path):
+    """`long` runs past its limit, `big` needs its slots, and `small` takes the one that is free."""
+    place = Place(tmp_path)
+    (tmp_path / "task.sh").write_text("sleep $1\ncat\n")
+    jobs = []
+    for name, tasks, seconds in (("long", 3, 4), ("big", 4, 1), ("small", 1, 1)):
+        place.write_input(f"in/{name}", *(f"{n}\n" for n in range(tasks)))
+        mapper = f"sh task.sh {seconds}"
+        run = {"input": [f"in/{name}"], "output": f"out/{name}", "mapper": mapper}
+        jobs.append({"id": name, "gang": True, "limit_s": 2, "run": run})
+    place.write(jobs, cluster={"nodes": 1, "node": {"containers": 4}})
+    code, _ = place.document("--tasks", "easy", "--trace", str(tmp_path / "trace.jsonl"))
+    times: dict[str, list[tuple[float, float]]] = {}
+    for line in (tmp_path / "trace.jsonl").read_text().splitlines():
+        one = json.loads(line)
+        times.setdefault(one["job"], []).append((one["started_at_s"], one["finished_at_s"]))
+    began = {name: [start_s for start_s, _ in spans] for name, spans in times.items()}
+    ended = {name: [end_s for _, end_s in spans] for name, spans in times.items()}
+
+    assert code == 0
+    assert {name: len(spans) for name, spans in times.items()} == {"long": 3, "big": 4, "small": 1}
+    assert all(max(began[name]) < min(ended[name]) for name in times)
+    assert max(ended["long"]) <= min(began["big"])
+    assert max(ended["small"]) < min(ended["long"])
+    assert place.processes_left() == {}

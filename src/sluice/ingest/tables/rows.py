@@ -182,7 +182,7 @@ def _checked(
     if not headers:
         raise InvalidInput(
             "it is empty", where=where,
-            hint="give a row for each job, under headers such as name, tasks, seconds",
+            hint="give headers, such as name, tasks, seconds or type, price, and rows",
         )  # fmt: skip
     if len(headers) > COLUMNS_MAX:
         raise InvalidInput(
