@@ -253,7 +253,7 @@ def read(text):
         ("name,tasks,seconds\na,1e300,5\n", "line 2, column tasks: 1e[+]300 is too large"),
         ("name,tasks,seconds\na,1,1e300\n", "line 2, column seconds: 1e[+]300 is too large"),
         ("name,tasks,seconds\n" + "a" * 150_000 + ",1,5\n", "line 2: a cell has over 131072"),
-        ("", "it is empty. Give a row for each job, under headers"),
+        ("", "it is empty. Give headers, such as name, tasks, seconds"),
         (
             "name,tasks,seconds,after\na,1,5,c\nb,1,5,\nc,1,5,d\nd,1,5,c\n",
             'line 4, job "c": after forms a circle: "c" after "d" after "c"',
