@@ -1,15 +1,10 @@
 """The memory of a policy around another: one document, or none if either cannot be saved."""
 
-from types import SimpleNamespace
-
 import pytest
 
-from sluice.policies.memory import restore_around, saved_around
-
-
-def around(inner, own):
-    """A policy around another, with what each remembers."""
-    return SimpleNamespace(inner=SimpleNamespace(saved=lambda: inner), memory=lambda: own)
+from sluice.core.protocols import TaskPolicy
+from sluice.policies.decorator import Decorator
+from sluice.policies.memory import saved_around
 
 
 @pytest.mark.parametrize(
@@ -25,16 +20,43 @@ def around(inner, own):
     ],
 )
 def test_both_memories_are_saved_or_none(inner, own, saved):
-    assert saved == saved_around(around(inner, own))
+    assert saved == saved_around(inner, own)
+
+
+class Inside(TaskPolicy):
+    """A policy with a memory, which notes what it is given back."""
+
+    def __init__(self, memory):
+        super().__init__()
+        self.known, self.heard = memory, []
+
+    def saved(self):
+        return self.known
+
+    def restored(self, saved, state):
+        self.heard.append((saved, state))
+
+
+class Around(Decorator):
+    """A policy around another, with a memory of its own."""
+
+    def __init__(self, inner, memory):
+        super().__init__(inner)
+        self.known, self.heard = memory, []
+
+    def memory(self):
+        return self.known
+
+    def remember(self, saved, state):
+        self.heard.append((saved, state))
 
 
 @pytest.mark.parametrize("own", [{}, {"b": 2}])
 @pytest.mark.parametrize("inner", [{}, {"a": 1}])
 def test_each_remembers_its_own_again(inner, own):
-    heard = []
-    policy = around(inner, own)
-    policy.inner.restored = lambda saved, state: heard.append((saved, state))
-    policy.remember = lambda saved, state: heard.append((saved, state))
-    restore_around(policy, saved_around(policy), "state")
+    inside = Inside(inner)
+    policy = Around(inside, own)
+    policy.restored(policy.saved(), "state")
 
-    assert heard == [(inner, "state"), (own, "state")]
+    assert [(inner, "state")] == inside.heard
+    assert [(own, "state")] == policy.heard

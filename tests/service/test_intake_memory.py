@@ -115,12 +115,15 @@ def test_answers_are_kept_in_little_room():
 def test_a_follower_keeps_promises_in_little_room_and_reads_them_as_they_were():
     line = WORKLOAD.line().replace('{"cost_usd": {"expected": 2.0}}', json.dumps(PROMISE))
     replica = SimpleNamespace(_at_s=[], _wall_s=[], jobs={}, submitted=[], _unended={}, _to_come={})
+
+    def take(number):
+        workload = SubmittedWorkload.of(line.replace("job-000001", f"job-{number}"))
+        Replica._take_jobs(replica, workload, workload.jobs)
+
     tracemalloc.start()
     try:
         for number in range(200):
-            workload = SubmittedWorkload.of(line.replace("job-000001", f"job-{number}"))
-            Replica._take_jobs(replica, workload, workload.jobs)
-        del workload
+            take(number)
         job_bytes = tracemalloc.get_traced_memory()[0] / 200
     finally:
         tracemalloc.stop()

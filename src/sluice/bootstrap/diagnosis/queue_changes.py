@@ -29,9 +29,10 @@ def queue_changes(tree: QueueTree, path: str, containers: int) -> Iterator[list[
     containers: of the cluster.
     """
     by_path = {one.path: one for one in tree.queues}
-    while path in by_path:
-        yield from _of_queue(tree, by_path[path], containers)
-        path = by_path[path].parent
+    queue = by_path.get(path)
+    while queue is not None:
+        yield from _of_queue(tree, queue, containers)
+        queue = by_path.get(queue.parent or "")
 
 
 def _of_queue(
