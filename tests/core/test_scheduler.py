@@ -5,7 +5,6 @@ import math
 import pytest
 from tests.runs import map_reduce, scheduler_of
 
-from sluice.core import entries
 from sluice.core import events as ev
 from sluice.core.checks import WrongDecision
 from sluice.core.commands import Kill, Launch, Wake
@@ -363,12 +362,3 @@ def test_slowstart_holds_for_a_policy_that_ignores_it_only_where_tasks_are_real(
     scheduler.handle(JobSubmitted(0.0, map_reduce("a", 4, reduces=1)))
 
     assert (2 if is_live else 0) == scheduler.state.jobs["a"].phases[1].left_before
-
-
-@pytest.mark.parametrize(
-    ("share", "tasks", "enough"),
-    [(1.0, 100_000_000, 100_000_000), (0.07, 100, 7), (0.5, 3, 2), (0.0, 3, 0)],
-)
-def test_no_more_tasks_must_be_done_than_the_share_of_a_phase(share, tasks, enough):
-    """The tolerance is lost in a hundred million, which must not ask for one task more."""
-    assert entries._rounded_up(share * tasks) == enough
