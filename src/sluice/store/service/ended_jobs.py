@@ -250,7 +250,7 @@ class EndedJobs:
             given |= after._asdict()
         key = "''" if sort == "submitted" else "ended_at"
         what, rest = f"{key}, number, job_id", f"ORDER BY {order} LIMIT {limit}"
-        if wanted.is_label_alone:
+        if wanted.is_label_alone and (given["value"] or self._is_few(given)):
             # A job's own row is on a page of its own: only those of this part are read.
             labels = " AND ".join([_labels(given), *clauses])
             part = f"(SELECT number, ended_at FROM {labels} {rest})"  # noqa: S608  # constants
@@ -328,15 +328,18 @@ class EndedJobs:
         are in the order of their numbers, so that a page needs only the first of them.
         """
         labels = f"FROM {_labels(given)}"
-        few = f"SELECT count(*) FROM (SELECT 1 {labels} LIMIT {_FEW})"  # noqa: S608  # constants
-        with store_errors(_WHERE):
-            ((found,),) = self._database.execute(few, given).fetchall()
-        if found == _FEW:
+        if not self._is_few(given):
             return "jobs", f"EXISTS (SELECT 1 {labels} AND labels.number = jobs.number)"
         if given["value"]:
             joined = "labels CROSS JOIN jobs USING (number, ended_at)"
             return joined, "key = :label AND value = :value"
         return "jobs", f"number IN (SELECT number {labels})"
+
+    def _is_few(self, given: Mapping[str, Any]) -> bool:
+        """Whether not many jobs have the label."""
+        few = f"SELECT count(*) FROM (SELECT 1 FROM {_labels(given)} LIMIT {_FEW})"  # noqa: S608  # so too
+        ((found,),) = self._found(few, given)
+        return bool(found < _FEW)
 
     def _rows(
         self, what: str, clauses: Sequence[str], given: Mapping[str, Any], rest: str = ""
