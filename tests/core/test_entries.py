@@ -1,4 +1,4 @@
-"""What the state knows of a phase."""
+"""Facts of a phase that its entry works out."""
 
 import pytest
 

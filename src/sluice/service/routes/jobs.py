@@ -15,16 +15,8 @@ from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from sluice.bootstrap.service.futures import instant
-from sluice.service.answers import (
-    AttemptPage,
-    JobPage,
-    Killed,
-    OneJob,
-    Promise,
-    Quote,
-    Submitted,
-    listed,
-)
+from sluice.service.answers import JobPage, Killed, OneJob, Promise, Quote, Submitted, listed
+from sluice.service.attempt_answers import AttemptPage
 from sluice.service.context import Context, Given
 from sluice.service.principals import Submitter, Viewer
 from sluice.service.problem import Problem, answered_as, documented

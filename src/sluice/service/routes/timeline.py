@@ -11,7 +11,8 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import JSONResponse, Response
 
-from sluice.service.answers import AttemptsOfSpan, listed
+from sluice.service.answers import listed
+from sluice.service.attempt_answers import AttemptsOfSpan
 from sluice.service.context import Given
 from sluice.service.principals import Viewer
 from sluice.service.problem import documented
