@@ -198,6 +198,10 @@ def without_what_no_longer_counted(found_here, whole, began_at, job_ids):
         left_out = [one for one in whole[of_job]["attempts"] if one not in kept]
         assert all(one["ended_at"] <= began_at for one in left_out)
         if left_out:
+            lengths = found_here[of_job].pop("lengths")
+            assert sum(each["done"] for each in lengths) == sum(
+                one["state"] == "done" for one in kept
+            )
             found[of_job] = {"attempts": kept, "total": len(kept)}
             del found[f"story {job_id}"], found_here[f"story {job_id}"]
     return found
