@@ -171,13 +171,16 @@ def test_a_reservation_that_was_earlier_is_renewed_first():
 def refereed(jobs, reservations):
     """Start instants by a second method: second by second, over arrays of free slots.
 
-    reservations: 0 for first come first served, 1 for EASY.
+    reservations: 0 for first come first served, 1 for EASY, more for conservative, which places
+    those that have one first, by its instant.
     """
     started: dict[str, int] = {}
+    reserved: dict[str, int] = {}
     now = 0
     while len(started) < len(jobs):
         running = [job for job in jobs if job[0] in started and now < started[job[0]] + job[3]]
         waiting = [job for job in jobs if job[1] <= now and job[0] not in started]
+        waiting.sort(key=lambda job: reserved.get(job[0], math.inf))
         horizon = 1 + now + sum(job[4] + job[3] for job in jobs)
         free = [SLOTS] * (horizon - now)
         for name, _, tasks, _, limit_s in running:
@@ -198,6 +201,7 @@ def refereed(jobs, reservations):
                 )
                 for second in range(at, at + limit_s):
                     free[second] -= tasks
+                reserved[name] = now + at
             elif not reservations:
                 break
         now += 1
@@ -218,6 +222,25 @@ def test_easy_is_what_a_second_method_gives(rows):
     jobs = named(rows)
 
     assert starts(sluice.simulate(workload(jobs), tasks="easy")) == refereed(jobs, 1)
+
+
+def test_a_job_has_its_reservation_from_its_submission_on_also_in_a_full_cluster():
+    """At 5 s no slot is free, and d gets those of b from 6 s on. As a ends then, too, long before
+    its limit, c could start instead, ahead of d in the queue.
+    """
+    jobs = [("a", 1, 5, 5, 12), ("b", 2, 5, 4, 4), ("c", 3, 9, 1, 1), ("d", 5, 4, 1, 1)]
+
+    found = starts(sluice.simulate(workload(jobs), tasks="conservative"))
+    assert found == {"a": 1, "b": 2, "d": 6, "c": 7}
+
+
+@settings(max_examples=150, deadline=None)
+@given(MANY)
+def test_conservative_is_what_a_second_method_gives(rows):
+    jobs = named(rows)
+
+    found = starts(sluice.simulate(workload(jobs), tasks="conservative"))
+    assert found == refereed(jobs, len(jobs) + 1)
 
 
 @settings(max_examples=100, deadline=None)

@@ -3,9 +3,8 @@
 Jobs are served in any order (`--order`). The first whose tasks do not all have room waits for the
 instant at which they will, by the estimates. Under `rigid` nothing behind it starts before. Under
 `easy` it has a reservation, and others start if they do not delay it. Under `conservative` every
-waiting job has one, and none is moved to a later instant unless a task overruns its estimate. A job
-that comes while no slot is free has none until one is, for a full cluster is not looked at.
-Jobs that do not ask for it start task by task, in the same line.
+waiting job has one from its submission on, and none is moved to a later instant unless a task
+overruns its estimate. Jobs that do not ask for it start task by task, in the same line.
 
 Source: Mu'alem and Feitelson, "Utilization, predictability, workloads, and user runtime estimates
 in scheduling the IBM SP2 with backfilling", IEEE TPDS 12 (2001).
@@ -114,6 +113,8 @@ class WholeJobs(Decorator):
         # One offer is enough: what may start, starts on all nodes.
         if self._seen_at == self._facts():
             return -1
+        if self._most > 1 and index == 0 and state.node_at:
+            return 0  # also of a full cluster, for a reservation
         return state.open_nodes.containers.first_from(index)
 
     def _facts(self) -> tuple[float, ...]:
