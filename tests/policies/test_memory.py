@@ -3,6 +3,7 @@
 import pytest
 
 from sluice.core.protocols import TaskPolicy
+from sluice.core.state import ClusterState
 from sluice.policies.decorator import Decorator
 from sluice.policies.memory import saved_around
 
@@ -56,7 +57,8 @@ class Around(Decorator):
 def test_each_remembers_its_own_again(inner, own):
     inside = Inside(inner)
     policy = Around(inside, own)
-    policy.restored(policy.saved(), "state")
+    state = ClusterState()
+    policy.restored(policy.saved(), state)
 
-    assert [(inner, "state")] == inside.heard
-    assert [(own, "state")] == policy.heard
+    assert [(inner, state)] == inside.heard
+    assert [(own, state)] == policy.heard

@@ -275,9 +275,10 @@ class Journal:
 
         Of a journal that its writer could close, it is when that was.
         """
-        # Not the head: a sync moves that without a new row.
-        log = log_of(self.path)
-        return (log if log.exists() else self.path).stat().st_mtime
+        # Not the head: a sync moves that without a new row. A reader that ends may remove the log.
+        with suppress(FileNotFoundError):
+            return log_of(self.path).stat().st_mtime
+        return self.path.stat().st_mtime
 
     def _write(self, rows: list[tuple[EntryKind, str]], *, is_synced: bool = True) -> None:
         if self._failure is not None:
