@@ -67,9 +67,13 @@ class Service:
 
     def stop(self):
         """End it in order, whatever is left of it."""
-        self.run("serve", "stop")
+        said = self.run("serve", "stop")
         if self.process is not None:
-            self.process.wait(PATIENCE_S)
+            try:
+                self.process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired as error:
+                error.add_note(f"`sluice serve stop` said {said}")
+                raise
             self.process.stderr.close()
 
     def run(self, *arguments):
