@@ -25,6 +25,8 @@ POM = Path(__file__).with_name("pom.xml")
 UP_S = 180.0
 _YARN = "org.apache.hadoop.yarn.server"
 _HDFS = "org.apache.hadoop.hdfs.server"
+# A client of Hadoop: the smallest of its examples, of two maps and a reduce.
+PI = ("org.apache.hadoop.examples.ExampleDriver", "pi", "2", "10")
 DAEMONS = {
     "rm": (f"{_YARN}.resourcemanager.ResourceManager", 384),
     "nn": (f"{_HDFS}.namenode.NameNode", 256),
