@@ -6,7 +6,7 @@ calls and the CPU time it takes (`tests/reach.py`; `build/` keeps that for the n
 process is forked for each mistake. It imports the changed text in place of the file, and runs the
 nearest and shortest tests that call the function, until one fails or takes `TEST_S_MAX` of CPU.
 At the end the tests that failed run without a mistake, and must pass.
-The files stay as they are; commands that a test starts run without the mistake.
+The files stay as they are. A Python that a test starts makes the same mistake (`for_started`).
 
 The sample is spread evenly over the places where a mistake is possible, so each folder and file has
 its share. The same seed gives the same sample, and Hypothesis draws the same examples.
@@ -18,7 +18,9 @@ survivors have a line in `mutants.toml`.
 
 import argparse
 import difflib
+import inspect
 import json
+import os
 import random
 import resource
 import signal
@@ -193,7 +195,9 @@ def noticed_by(path: Path, text: str, tests: Sequence[str]) -> str:
 
         def work() -> int:
             change_text(path, text)
-            return run_tests(tests, Started(started), "-x")
+            with tempfile.TemporaryDirectory() as folder:
+                for_started(Path(folder), path, text)
+                return run_tests(tests, Started(started), "-x")
 
         return started.read_text("utf-8") if in_child(work) else ""
 
@@ -207,6 +211,27 @@ def change_text(path: Path, text: str) -> None:
         return compile(text, path, "exec", dont_inherit=True) if is_it else get_code(loader, name)
 
     SourceFileLoader.get_code = changed  # type: ignore[assignment, method-assign]
+
+
+def for_started(folder: Path, path: Path, text: str) -> None:
+    """Let each Python that this process starts import another text of a file, for limited time.
+
+    Python imports `sitecustomize` before all else, from the first folder that has one.
+    """
+    lines = (
+        "import resource",
+        "from importlib.machinery import SourceFileLoader",
+        "from pathlib import Path",
+        "from types import CodeType",
+        inspect.getsource(change_text),
+        f"change_text(Path({str(path)!r}), {text!r})",
+        f"resource.setrlimit(resource.RLIMIT_CPU, ({TEST_S_MAX}, {TEST_S_MAX}))",
+    )
+    (folder / "sitecustomize.py").write_text("\n".join(lines), "utf-8")
+    sys.path.insert(0, str(folder))
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        one for one in (str(folder), os.environ.get("PYTHONPATH")) if one
+    )
 
 
 def change(before: str, after: str) -> tuple[str, str]:

@@ -69,6 +69,15 @@ def test_that_fails_without_a_mistake():
     assert not fits(2, 2)
 """
 
+TEST_OF_A_COMMAND = """
+import subprocess
+import sys
+
+def test_it():
+    command = "from sluice.model.limit import fits; assert fits(2, 2)"
+    subprocess.run([sys.executable, "-P", "-c", command], check=True)
+"""
+
 
 INI = "[pytest]\npythonpath = .\naddopts = --import-mode=importlib -p no:schemathesis"
 TEST = "tests/model/test_limit.py::test_what_fills_the_room_fits"
@@ -77,17 +86,19 @@ LISTED = [
     ["model/limit.py", BODY, "return False\n\n", TEST],
     ["model/limit.py", BODY, "while True: pass\n\n", TEST],
     ["model/limit.py", "Whether there is room.", "Whether it fits.", TEST],
+    ["model/limit.py", BODY, "return False\n\n", "tests/model/test_started.py::test_it"],
 ]
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A package with one module, of two functions, and a test of one of them."""
+    """A package with one module, of two functions, and tests of one of them."""
     for name, text in {
         LIMIT: TWO_FUNCTIONS,
         LIMIT.with_name("__init__.py"): "",
         PACKAGE / "__init__.py": "",
         "tests/model/test_limit.py": TEST_OF_ONE,
+        "tests/model/test_started.py": TEST_OF_A_COMMAND,
         "tests/mutants.toml": f"survivors = []\nnoticed = {json.dumps(LISTED)}",
         "pytest.ini": INI,
     }.items():
@@ -123,7 +134,7 @@ def test_a_mistake_is_noticed_where_a_test_fails_and_the_next_seed_needs_no_more
     (found,) = (checkout / "build").glob("reach-*.jsonl")
     before = found.read_text()
     assert '["model/limit.py:2"]' in before
-    assert (0, ["1"]) == run(checkout, "tests.reach")
+    assert (0, ["2"]) == run(checkout, "tests.reach")
     assert before == found.read_text()
 
 
@@ -232,11 +243,12 @@ def test_each_known_survivor_has_a_reason_and_is_still_there():
 
 
 def test_a_listed_mistake_is_noticed_if_its_test_fails_or_has_no_end(checkout):
+    """The last one is made in the Python that its test starts."""
     status, (*verdicts, total) = run(checkout, "tests.listed_mutants")
 
-    assert (status, total) == (1, "2 of 3 noticed")
+    assert (status, total) == (1, "3 of 4 noticed")
     words = [word for line in verdicts for word in line.split() if word in {"noticed", "survived"}]
-    assert ["noticed", "noticed", "survived"] == words
+    assert ["noticed", "noticed", "survived", "noticed"] == words
     assert TWO_FUNCTIONS == (checkout / LIMIT).read_text()
 
 

@@ -146,3 +146,13 @@ def test_a_cluster_without_a_number_of_slots_has_no_forecast():
 
     assert found.predicted_s is None
     assert found.why_not == "the cluster has no fixed number of slots for it"
+
+
+def test_a_job_may_have_one_slot_but_not_none():
+    forecasts = JobForecasts(nights_of(nightly_jobs(0, jobs=1)))
+    one, none = (forecast(forecasts, "nightly-00", slots=slots) for slots in (1, 0))
+
+    assert (1, True) == (one.slots, one.predicted_s > 0)
+    assert (None, "the cluster has no fixed number of slots for it") == (
+        none.predicted_s, none.why_not,
+    )  # fmt: skip

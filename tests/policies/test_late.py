@@ -14,15 +14,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.policies.lending import Trackers
-from tests.runs import even_nodes, map_reduce, simulate
+from tests.runs import even_nodes, map_reduce, scheduler_of, simulate
 
+from sluice.bootstrap.compositions import composition_of
 from sluice.bootstrap.scheduler import policy as made_policy
 from sluice.bootstrap.settings import resolved_settings
 from sluice.core.commands import Kill, Launch
-from sluice.core.events import FailureKind, TaskFailed
+from sluice.core.events import (
+    FailureKind,
+    JobSubmitted,
+    NodeJoined,
+    TaskFailed,
+    TaskFinished,
+    TaskProgress,
+    Tick,
+)
 from sluice.core.reasons import ReasonCode
 from sluice.core.transitions import JobState
-from sluice.model.cluster import Locality
+from sluice.model.cluster import Locality, Node
+from sluice.model.job import Demand, Job, Phase
+from sluice.model.lengths import ConstantLengths
+from sluice.model.resources import Resources
+from sluice.model.slot_kind import SlotKind
+from sluice.policies.composing import Needs, composed
 from sluice.policies.copies.late import Late
 from sluice.policies.copies.limits import CopyLimits
 from sluice.policies.copies.node_scores import percentile
@@ -320,6 +334,39 @@ def test_a_copy_counts_as_load_where_nodes_are_kept_even():
 
     assert [(slow.key.task, True)] == [
         (launch.key.task, launch.is_copy) for launch in trackers.beat("n2", 101.0)
+    ]
+
+
+class CopySettings:
+    """The settings of a composition: those of copies as above, and defaults."""
+
+    def of_part(self, kind, *owners):
+        return kind(min_age_s=60.0, slow_node=0.0) if kind is SpeculationSettings else kind()
+
+
+def test_a_node_without_room_for_a_copy_leaves_it_to_the_next_one():
+    """Node n2 has a free slot, but not the processors: n3 gets the copy in the same decision."""
+    _, parts = composition_of("order=fifo+slots=resources+copies=late")
+    scheduler = scheduler_of(composed(parts, CopySettings(), Needs()))
+    for name, containers, cpu in (("n1", 4, 100.0), ("n2", 1, 10.0), ("n3", 4, 100.0)):
+        node = Node(node_id=name, containers=containers, capacity=Resources(cpu=cpu))
+        scheduler.handle(NodeJoined(0.0, node))
+    tasks = Phase(
+        name="s", kind=SlotKind.CONTAINER, tasks=8, lengths=ConstantLengths(9.0, 9.0),
+        demand=Demand(work=Resources(cpu=20.0)),
+    )  # fmt: skip
+    scheduler.handle(JobSubmitted(0.0, Job(job_id="j", pool="p", phases=(tasks,)), {}))
+    launches = [one for one in scheduler.handle(Tick(0.0)) if isinstance(one, Launch)]
+    assert ["n1"] * 4 + ["n3"] * 4 == sorted(launch.node_id for launch in launches)
+    slow = next(launch for launch in launches if launch.node_id == "n1")
+    *_, last = (launch for launch in launches if launch.node_id == "n3")
+    for launch in launches:
+        scheduler.handle(TaskProgress(100.0, launch.key, 0.1 if launch is slow else 0.9))
+    scheduler.handle(TaskFinished(101.0, last.key, 101.0))
+    copies = scheduler.handle(Tick(101.0))
+
+    assert [("n3", slow.key.task)] == [
+        (one.node_id, one.key.task) for one in copies if isinstance(one, Launch) and one.is_copy
     ]
 
 

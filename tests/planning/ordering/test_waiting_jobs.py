@@ -93,6 +93,23 @@ def test_the_bounds_enclose_all_orders(seed):
         assert bounds.tct_lower_s <= outcome.total_completion_s * (1 + 1e-9)
 
 
+def test_the_bounds_of_a_chain_and_a_job_next_to_it():
+    """Two map slots and one reduce slot; j1 waits for j0. Each job has 2 x 4 s of maps, 3 s.
+
+    The chain takes 2 x (4 + 3) s. Graham's bound: 24 / 2 s of maps, 9 s of reduces, and where a
+    task of the chain holds all up, at most 14 s of it.
+    """
+    job = {"maps": {"tasks": 2, "avg_s": 4}, "reduces": {"tasks": 1, "avg_s": 3}}
+    jobs = [{"id": f"j{number}", **job} for number in range(3)]
+    jobs[1]["after"] = ["j0"]
+    problem = problem_of({"cluster": {"map_slots": 2, "reduce_slots": 1}, "jobs": jobs})
+    bounds = bounds_of(problem, loads_of(problem), (0, 1, 2))
+
+    assert (15, 35) == (bounds.makespan_lower_s, bounds.makespan_upper_s)
+    assert (35, 20 / 15) == (bounds.makespan_upper_all_s, pytest.approx(bounds.mk_jr_excess))
+    assert bounds.tct_lower_s == 7 + 11 + 15
+
+
 @pytest.mark.parametrize("method", ["mk-jr", "tct", "sweep", "search", "auto"])
 def test_each_method_names_jobs_after_those_that_they_wait_for(method):
     workload = random_workload(random.Random(2), 9)

@@ -91,6 +91,15 @@ def test_simultaneous_climbs_stop_where_single_climbs_stop(number):
     assert choices.tasks.tolist() == wanted
 
 
+@pytest.mark.parametrize("slots", [1, 2, 40, 59])
+def test_a_climb_stops_where_one_more_task_is_as_fast(slots):
+    """A wave of tasks takes the longest, 3 s; one task more: (1 + 1 + 1 + 3) / 2 s, as long."""
+    counted = PlannedPhase(tasks=1, tasks_max=60, parts=(ConstantLengths(1.0, 3.0),))
+    choices = tuned_choices(PhaseCounts(PhaseTimes(counted, SingleWave.EXACT)), TaskTuning.HILL)
+
+    assert (3.0, slots, slots) == choices.at(slots - 1)
+
+
 @pytest.mark.parametrize("number", range(120))
 def test_the_best_of_few_counts_is_the_best_of_all(number):
     times = random_times(number)

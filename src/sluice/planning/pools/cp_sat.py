@@ -111,9 +111,9 @@ class _Model:
 
     def _ready(self, job: PoolJob) -> Any:  # noqa: ANN401  # as above
         """The instant from which the wait of the job counts."""
-        ready = self.model.new_int_var(0, _TICKS_MAX, f"ready {job.order}")
-        ends = [self._ends[before] for before in job.after]
-        self.model.add_max_equality(ready, [self._ticks(job.arrives_at_s), *ends])
+        first = self._ticks(job.arrives_at_s)
+        ready = self.model.new_int_var(first, _TICKS_MAX, f"ready {job.order}")
+        self.model.add_max_equality(ready, [first, *(self._ends[one] for one in job.after)])
         return ready
 
     def _hint(self, job: PoolJob, slot: Slot) -> None:
