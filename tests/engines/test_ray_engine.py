@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.engines.test_engine_contract import ends
 from tests.engines.test_local_engine import Bench, left_of, marked, pid_in, shell
+from tests.live.command_line import awaited
 
 from sluice.core.events import (
     FailureKind,
@@ -64,7 +65,8 @@ class Cluster:
 
     def raylet_of(self, node_id):
         """The raylet's process of one of our nodes."""
-        ray_id = self.launcher._id_of(next(node for node in NODES if node.node_id == node_id))
+        nodes = self.launcher._nodes.items()
+        ray_id = next(ray_id for ray_id, node in nodes if node.node_id == node_id)
         for pid in kernel.all_pids():
             if kernel.has_mark(pid, f"SLUICE_NODE={self.bridge}"):
                 words = Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -141,6 +143,34 @@ def test_a_killed_agent_is_a_lost_node_that_comes_back(cluster, tmp_path):
     assert [] == left_of([pid])
     bench.wait_for(NodeJoined)
     assert isinstance(bench.run(shell("true"), task=cluster.next_task()), TaskFinished)
+
+
+def test_a_rented_node_is_another_raylet_until_it_is_given_back(cluster):
+    bench = cluster.bench()
+    cluster.engine.provision(2)
+    joined = bench.wait_for(NodeJoined, count=2, patience_s=START_S)
+    assert {event.node.node_id for event in joined} == {"rented-1", "rented-2"}
+    assert {event.node.map_slots for event in joined} == {2}
+    raylet = cluster.raylet_of("rented-1")
+    cluster.engine.give_back("rented-1")
+    (lost,) = bench.wait_for(NodeLost)
+    assert (lost.node_id, lost.reason) == ("rented-1", "it was given back")
+    awaited(lambda: raylet not in kernel.all_pids(), "the end of its raylet")
+    other = bench.run(shell("true"), task=cluster.next_task(), node="rented-2")
+    assert isinstance(other, TaskFinished)
+
+    bench = cluster.bench()
+    cluster.engine.provision(1)
+    (again,) = bench.wait_for(NodeJoined, patience_s=START_S)
+    assert again.node.node_id == "rented-1"
+    assert isinstance(
+        bench.run(shell("true"), task=cluster.next_task(), node="rented-1"), TaskFinished
+    )
+    for node_id in ("rented-1", "rented-2"):
+        cluster.engine.give_back(node_id)
+    time.sleep(1)  # a driver that writes much looks later than the node servers end
+    returned = bench.wait_for(NodeLost, count=2)
+    assert [event.reason for event in returned] == ["it was given back"] * 2
 
 
 @pytest.mark.parametrize(("node_id", "fault"), [("n1", signal.SIGKILL), ("n2", signal.SIGSTOP)])

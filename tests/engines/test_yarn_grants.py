@@ -7,9 +7,10 @@ from tests.resource_manager import NODE as ROW
 from tests.resource_manager import FakeResourceManager, served
 
 from sluice.engines.base import Renter
+from sluice.engines.cluster.managed import ManagedEngine
 from sluice.engines.yarn import application
 from sluice.engines.yarn.application import YarnApplication
-from sluice.engines.yarn.launcher import YarnEngine, YarnLauncher
+from sluice.engines.yarn.launcher import YarnLauncher
 from sluice.engines.yarn.nodes import ContainerRule
 from sluice.engines.yarn.rest import ResourceManagerRest
 from sluice.engines.yarn.settings import YarnSettings
@@ -140,7 +141,7 @@ def test_the_engine_gives_back_a_node_once(cluster, tmp_path):
     rest = ResourceManagerRest(cluster.address)
     rule = ContainerRule(settings=YarnSettings(), step_mb=128)
     launcher = YarnLauncher(tmp_path / "yarn", rest, rule, epoch=1, lease_s=None, grace_s=1.0)
-    engine = YarnEngine(launcher, 1, time.monotonic)
+    engine = ManagedEngine(launcher, 1, time.monotonic)
     assert isinstance(engine, Renter)
     a, b, c, d = map(NodeId, HOSTS)
     engine.restore([], [a], [b, c])
@@ -151,8 +152,6 @@ def test_the_engine_gives_back_a_node_once(cluster, tmp_path):
         engine.give_back(a)
     link = launcher._manager._link
     assert link.sent.count(("release", "a:45454")) == 1
-    assert [(one.node.node_id, one.left) for one in launcher.changes()] == [
-        ("a", "it was given back")
-    ]
+    assert [(one.node_id, one.reason) for one in engine.events(0)] == [("a", "it was given back")]
     cluster.answers[f"/ws/v1/cluster/apps/{APP}"] = {"app": {"state": "FINISHED"}}
     launcher.close()

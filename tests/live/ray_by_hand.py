@@ -131,6 +131,7 @@ def autoscaling(address, nodes):
             "type": "fake_multinode",
             "gcs_address": address,
             "disable_node_updaters": True,  # they would log in by ssh
+            "use_node_id_as_ip": True,  # all have one; else it sees none of them idle
         },
         "available_node_types": {
             "ray.head.default": head,
@@ -138,7 +139,7 @@ def autoscaling(address, nodes):
         },
         "head_node_type": "ray.head.default",
         "upscaling_speed": 1.0,
-        "idle_timeout_minutes": 9,
+        "idle_timeout_minutes": 0.1,
         "auth": {},
         "file_mounts": {},
         **{name: [] for name in COMMANDS},

@@ -10,7 +10,7 @@ from tests.live.command_line import PATIENCE_S, Place, awaited, environment, lis
 from tests.live.ray_by_hand import RayByHand
 from tests.live.recorded_decisions import events_of, scheduler_like
 
-from sluice.core.events import NodeJoined, TaskFinished
+from sluice.core.events import NodeJoined, NodeLost, TaskFinished
 from sluice.engines.cluster.managed import ManagedEngine
 from sluice.engines.ray.bridge_process import RayPlace, listed_nodes
 from sluice.engines.ray.launcher import RayLauncher
@@ -169,5 +169,18 @@ def test_nodes_that_are_asked_for_come_from_the_autoscaler(growing, tmp_path):
         (joined,) = bench.wait_for(NodeJoined, patience_s=PATIENCE_S)
         assert joined.node.map_slots == 2
         assert isinstance(bench.run(shell("true"), node=joined.node.node_id), TaskFinished)
+
+        engine.give_back(joined.node.node_id)
+        (left,) = bench.wait_for(NodeLost)
+        assert (left.node_id, left.reason) == (joined.node.node_id, "it was given back")
+        engine.provision(1)  # it is there still, and idle
+        again = bench.wait_for(NodeJoined, count=2, patience_s=PATIENCE_S)[-1]
+        assert again.node == joined.node
+        assert isinstance(bench.run(shell("true"), task=1, node=again.node.node_id), TaskFinished)
+
+        engine.give_back(joined.node.node_id)
+        awaited(lambda: not listed_nodes(growing.address), "the end of the idle node")
+        engine.provision(1)
+        bench.wait_for(NodeJoined, count=3, patience_s=PATIENCE_S)
     finally:
         engine.stop(kill_running=True)

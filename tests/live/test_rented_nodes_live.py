@@ -6,7 +6,6 @@ import time
 
 import pytest
 from tests.live.command_line import Place, awaited
-from tests.skips import required
 
 RENTING = ("--tasks", "yarn-like", "--admission", "capacity")
 PRICES = {"on_demand_vm_usd": 0.40, "reserved_vm_usd": 0.15, "billing_s": 1}
@@ -112,16 +111,7 @@ def test_after_a_kill_the_rented_nodes_are_there_again(place):
     assert "cordoned" not in story(place, "rented-1")
 
 
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        (("--engine", "ray"), "engine 'ray' gives back no single nodes"),
-        (("--set", "capacity.vm_containers=3"), "a node has 2 containers"),
-    ],
-)
-def test_what_cannot_rent_is_refused_before_the_run(place, more, says):
-    if "ray" in more:
-        required("ray")
-    code, _, err = place.run(*RENTING, *more)
+def test_what_cannot_rent_is_refused_before_the_run(place):
+    code, _, err = place.run(*RENTING, "--set", "capacity.vm_containers=3")
 
-    assert (2, True) == (code, says in err), err
+    assert (2, True) == (code, "a node has 2 containers" in err), err

@@ -48,6 +48,7 @@ class RayKind(EngineKind):
 
     name = "ray"
     summary = "the nodes of a Ray cluster"
+    gives_back = True
 
     def check(self, options: RunOptions) -> None:
         check_ray()

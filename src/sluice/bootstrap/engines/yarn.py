@@ -12,11 +12,12 @@ from sluice.bootstrap.live.run_options import RunOptions
 from sluice.bootstrap.settings import settings_of
 from sluice.engines.base import Engine
 from sluice.engines.cluster.handshake import token_key
+from sluice.engines.cluster.managed import ManagedEngine
 from sluice.engines.data_plane.plane import DataPlane
 from sluice.engines.data_plane.settings import DataPlaneSettings
 from sluice.engines.settings import TaskLimitSettings
 from sluice.engines.yarn.application import YARN_FOLDER, end_application, token_of
-from sluice.engines.yarn.launcher import YarnEngine, YarnLauncher
+from sluice.engines.yarn.launcher import YarnLauncher
 from sluice.engines.yarn.nodes import ContainerRule, reported, usable
 from sluice.engines.yarn.rest import ResourceManagerRest, checked_address
 from sluice.engines.yarn.settings import YarnSettings
@@ -87,7 +88,7 @@ class YarnKind(EngineKind):
             if self.moves_data(data_settings, work.options):
                 work.runner.move_data_by(plane)
                 launcher.hear_own_hosts(plane.listen_at)
-            yield YarnEngine(launcher, work.epoch, work.clock)
+            yield ManagedEngine(launcher, work.epoch, work.clock)
 
     def end(self, run: Path) -> None:
         end_application(run / YARN_FOLDER)

@@ -128,7 +128,7 @@ def check_rentable(
         raise InvalidInput(
             f"engine {engine.name!r} gives back no single nodes",
             where="capacity.vms_max",
-            hint="use --engine local or yarn, or leave the setting out",
+            hint="use --engine local, ray or yarn, or leave the setting out",
         )
     vm_containers = getattr(policies.admission.settings, "vm_containers", None)
     check_rented(policies.pools, cluster.nodes, vm_containers)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -75,6 +75,12 @@ class ManagedLauncher(NetworkLauncher, ABC):
     @abstractmethod
     def provision(self, nodes: int) -> None:
         """Request `nodes` additional nodes."""
+
+    @abstractmethod
+    def restore(
+        self, rented: Sequence[Node], taken: Collection[NodeId], returned: Collection[NodeId]
+    ) -> None:
+        """Before `open`: the nodes that a former life of the run had rented; see `Renter`."""
 
     # --- as the engine sees it --------------------------------------------------------------------
 
@@ -183,7 +189,7 @@ class ManagedLauncher(NetworkLauncher, ABC):
 
 
 class ManagedEngine(AgentEngine):
-    """Runs attempts on the nodes of a managed cluster; an `Engine`."""
+    """Runs attempts on the nodes of a managed cluster; a `Renter`."""
 
     def __init__(self, launcher: ManagedLauncher, epoch: int, clock: Callable[[], float]) -> None:
         super().__init__(launcher, epoch, clock)
@@ -203,3 +209,14 @@ class ManagedEngine(AgentEngine):
     def provision(self, nodes: int) -> None:
         """Request `nodes` additional nodes; those that come are reported as NodeJoined."""
         self._managed.provision(nodes)
+
+    def give_back(self, node_id: NodeId) -> None:
+        """End the agent of a node; the node goes back to the manager."""
+        with self._managed.lock:
+            self._managed.give_back(node_id)
+            self._take_in_changes()  # at once: its agent would be known to have ended first
+
+    def restore(
+        self, rented: Sequence[Node], taken: Collection[NodeId], returned: Collection[NodeId]
+    ) -> None:
+        self._managed.restore(rented, taken, returned)

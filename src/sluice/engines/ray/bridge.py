@@ -4,7 +4,9 @@ It takes these commands from the driver, and goes on without one for `grace_s`:
 
 * `serve` with a node and the settings of its node server: keep an agent actor there from now on.
 * `again` with a node and an address: replace the node server there; its agent has failed.
+* `release` with a node: its agent actor ends, and so does the raylet of an embedded cluster.
 * `provision` with a number of processors: ask Ray's autoscaler for so many in all.
+* `raylet` with a name: start one in an embedded cluster, for a rented node, unless it is there.
 * `stop`: end the actors, an embedded cluster, and the bridge itself.
 
 It reports `node` and `left`, `serving` with an address and `unserved`, `listed` after the first
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import select
 import shutil
@@ -49,14 +52,14 @@ class BridgeSettings:
     """The facts that a bridge needs to know.
 
     root: a private folder for it alone; removed at its end.  address: of a Ray cluster; None for an
-    embedded one with so many `raylets`.  namespace: of the run's actors.  import_path, env:
-    for node servers of an embedded cluster, which are on the driver's machine.
+    embedded one, with a raylet for each label of `raylets`.  namespace: of the run's actors.
+    import_path, env: for node servers of an embedded cluster, which are on the driver's machine.
     listen_fd: a socket that listens for drivers; -1 to list the nodes once, on standard output.
     """
 
     root: str
     address: str | None
-    raylets: int
+    raylets: list[str]
     namespace: str
     grace_s: float
     import_path: list[str]
@@ -66,12 +69,16 @@ class BridgeSettings:
 
 @dataclass(slots=True)
 class Served:
-    """An agent actor. address: None until it says where its node server listens."""
+    """An agent actor. address: None until it says where its node server listens.
+
+    end_by_s: when to kill one that was asked to end.
+    """
 
     actor: Any
     said_address: Any
     said_end: Any
     address: tuple[str, int] | None = None
+    end_by_s: float = math.inf
 
 
 class Bridge:
@@ -90,6 +97,8 @@ class Bridge:
         self._is_listed = False
         self._wanted: dict[str, ServerSettings] = {}
         self._served: dict[str, Served] = {}
+        self._leaving: dict[str, Served] = {}  # of nodes that are given back
+        self._removed: set[str] = set()  # nodes whose raylets end
         self._tries: Counter[str] = Counter()
         self._try_at_s: dict[str, float] = {}
         self._has_request = self._is_over = False
@@ -176,8 +185,12 @@ class Bridge:
                 served = self._served.get(command["id"])
                 if served is not None and served.address == tuple(command["address"]):
                     self._ray.kill(served.actor)
+            case "release":
+                self._release(command["id"])
             case "provision":
                 self._request(command["cpus"])
+            case "raylet" if self._cluster is not None:
+                self._cluster.add_nodes([command["name"]])
             case "stop":
                 self._finish()
 
@@ -188,6 +201,25 @@ class Bridge:
         request_resources(num_cpus=cpus)
         self._has_request = cpus > 0
 
+    def _release(self, node_id: str) -> None:
+        """Leave a node to others; it may be served again later."""
+        self._wanted.pop(node_id, None)
+        self._tries.pop(node_id, None)
+        served = self._served.pop(node_id, None)
+        if served is not None:
+            served.actor.end.remote()
+            served.end_by_s = time.monotonic() + END_S
+            self._leaving[node_id] = served
+        elif node_id not in self._leaving:
+            self._remove_raylet(node_id)
+
+    def _remove_raylet(self, node_id: str) -> None:
+        """End the raylet of a node, if it is ours. Ray notices that a while later."""
+        node = self._nodes.get(node_id)
+        if self._cluster is not None and node is not None and node_id not in self._removed:
+            self._removed.add(node_id)
+            self._cluster.remove_node(node["labels"][NODE_LABEL])
+
     def _report(self, name: str, **details: object) -> None:
         if self._driver is not None:
             self._driver.send({"report": name, **details})
@@ -196,16 +228,19 @@ class Bridge:
     # --- nodes and actors -------------------------------------------------------------------------
 
     def _look_at_nodes(self) -> None:
-        seen = nodes_of(self._ray)
+        found = nodes_of(self._ray)
+        self._removed &= found.keys()
+        seen = {node_id: node for node_id, node in found.items() if node_id not in self._removed}
         for node_id in self._nodes.keys() - seen.keys():
             del self._nodes[node_id]
             self._served.pop(node_id, None)
+            self._leaving.pop(node_id, None)
             self._report("left", id=node_id, why="Ray counts the node as dead")
         for node_id in seen.keys() - self._nodes.keys():
             self._nodes[node_id] = seen[node_id]
             self._report("node", **seen[node_id])
         # All of an embedded cluster come up together; the first jobs are to see all of them.
-        if not self._is_listed and len(seen) >= self._settings.raylets:
+        if not self._is_listed and len(seen) >= len(self._settings.raylets):
             self._is_listed = True
             self._report("listed")
 
@@ -213,7 +248,8 @@ class Bridge:
         for node_id, settings in self._wanted.items():
             node = self._nodes.get(node_id)
             is_due = now_s >= self._try_at_s.get(node_id, 0.0) and self._tries[node_id] < TRIES_MAX
-            if node is not None and node_id not in self._served and is_due:
+            is_busy = node_id in self._served or node_id in self._leaving
+            if node is not None and not is_busy and is_due:
                 self._tries[node_id] += 1
                 self._served[node_id] = self._start_actor(node, settings)
 
@@ -238,7 +274,7 @@ class Bridge:
         return Served(actor, actor.address.remote(), actor.wait.remote())
 
     def _hear_actors(self) -> None:
-        waiting = [served.said_end for served in self._served.values()]
+        waiting = [one.said_end for one in (*self._served.values(), *self._leaving.values())]
         waiting += [one.said_address for one in self._served.values() if one.address is None]
         if not waiting:
             return
@@ -251,17 +287,25 @@ class Bridge:
                     self._report("serving", id=node_id, address=served.address)
             if served.said_end in answered:
                 self._actor_ended(node_id, served)
+        for node_id, served in list(self._leaving.items()):
+            if served.said_end in answered or time.monotonic() >= served.end_by_s:
+                del self._leaving[node_id]
+                self._drop(node_id, served)
+                self._remove_raylet(node_id)
 
     def _actor_ended(self, node_id: str, served: Served) -> None:
         try:
             why = self._ray.get(served.said_end)
         except self._ray.exceptions.RayError as error:
             why = f"its agent actor ended: {fault_of(error)}"
+        del self._served[node_id]
+        self._drop(node_id, served)
+        self._report("unserved", id=node_id, why=why)
+
+    def _drop(self, node_id: str, served: Served) -> None:
         with contextlib.suppress(Exception):  # it is dead already
             self._ray.kill(served.actor)
-        del self._served[node_id]
         self._try_at_s[node_id] = time.monotonic() + TRY_AGAIN_S
-        self._report("unserved", id=node_id, why=why)
 
     # --- the end ----------------------------------------------------------------------------------
 
@@ -280,7 +324,7 @@ class Bridge:
             self._driver.close()
 
     def _end_actors(self) -> None:
-        served = list(self._served.values())
+        served = [*self._served.values(), *self._leaving.values()]
         for one in served:
             one.actor.end.remote()
         if served:

@@ -61,13 +61,15 @@ class RayPlace:
     """Where the nodes are. address: of a Ray cluster; None for an embedded one.
 
     raylets: of an embedded cluster.  grace_s: how long all goes on without driver.
-    token: of the node servers; "" for a new one.
+    token: of the node servers; "" for a new one.  rented: nodes that a former life had
+    rented, of an embedded cluster.
     """
 
     address: str | None = None
     raylets: int = 0
     grace_s: float = 60.0
     token: str = field(default="", repr=False)
+    rented: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +159,7 @@ def bridge_settings(place: RayPlace, root: Path, namespace: str) -> BridgeSettin
     return BridgeSettings(
         root=str(root),
         address=place.address,
-        raylets=place.raylets,
+        raylets=[*map(str, range(place.raylets)), *place.rented],
         namespace=namespace,
         grace_s=place.grace_s,
         import_path=[entry for entry in sys.path if entry] if is_here else [],

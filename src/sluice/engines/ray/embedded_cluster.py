@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import re
+import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from sluice.model.errors import InvalidInput
 
 RAYLET_BYTES = 220_000_000  # of memory, as measured: a raylet, its agents and worker, and our agent
 OBJECT_STORE_BYTES = 80_000_000  # nothing goes through it; Ray takes no less than 75 MiB
-NODE_LABEL = "sluice-node"  # the number of a node of an embedded cluster
+NODE_LABEL = "sluice-node"  # of a node of an embedded cluster: its number, or its name if rented
 LOOPBACK = "127.0.0.1"  # where its node servers and data servers listen
 RAYLETS_AT_ONCE = 4  # that start; each waits for two interpreters, and Ray for no raylet over 30 s
 LOOK_S = 0.02
@@ -35,6 +38,9 @@ class EmbeddedCluster:
         self._folder.mkdir(exist_ok=True)  # it notes the address of its newest cluster here
         self._pool = ThreadPoolExecutor(1 + RAYLETS_AT_ONCE, thread_name_prefix="raylets")
         self._starts: list[Future[None]] = []
+        self._numbers = count()
+        self._in_turn = threading.Lock()
+        self._by_label: dict[str, Any] = {}  # None for one that has not started
         self._cluster: Any = Cluster(
             initialize_head=True,
             shutdown_at_exit=False,
@@ -53,25 +59,34 @@ class EmbeddedCluster:
         """Where its head is."""
         return str(self._cluster.address)
 
-    def add_nodes(self, nodes: int) -> None:
-        """Begin to start a raylet for each node."""
-        self._starts.append(self._pool.submit(self._start_raylets, nodes))
+    def add_nodes(self, labels: Sequence[str]) -> None:
+        """Begin to start a raylet for each label that has none."""
+        new = [label for label in labels if label not in self._by_label]
+        self._by_label |= dict.fromkeys(new)
+        self._starts.append(self._pool.submit(self._start_raylets, new))
 
-    def _start_raylets(self, nodes: int) -> None:
-        for number in range(nodes):
-            socket = str(self._folder / f"raylet-{number}")
-            start = self._pool.submit(self._start_raylet, number, socket)
-            self._starts.append(start)
-            while not (start.done() or _is_in_a_command_line(socket)):
-                time.sleep(LOOK_S)
+    def remove_node(self, label: str) -> None:
+        """Begin to end the raylet with a label; another may get that label at once."""
+        node = self._by_label.pop(label, None)
+        if node is not None:
+            self._starts.append(self._pool.submit(self._cluster.remove_node, node))
 
-    def _start_raylet(self, number: int, socket: str) -> None:
+    def _start_raylets(self, labels: Sequence[str]) -> None:
+        with self._in_turn:
+            for label in labels:
+                socket = str(self._folder / f"raylet-{next(self._numbers)}")
+                start = self._pool.submit(self._start_raylet, label, socket)
+                self._starts.append(start)
+                while not (start.done() or _is_in_a_command_line(socket)):
+                    time.sleep(LOOK_S)
+
+    def _start_raylet(self, label: str, socket: str) -> None:
         """With one processor, for its agent actor: Ray starts a worker for each beforehand."""
-        self._cluster.add_node(
+        self._by_label[label] = self._cluster.add_node(
             wait=False,
             num_cpus=1,
             object_store_memory=OBJECT_STORE_BYTES,
-            labels={NODE_LABEL: str(number)},
+            labels={NODE_LABEL: label},
             raylet_socket_name=socket,  # names of its own: Ray looks for those that are there
             plasma_store_socket_name=f"{socket}-store",
         )

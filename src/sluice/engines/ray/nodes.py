@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sluice.engines.node_weights import NodeWeights
@@ -21,6 +21,7 @@ class NodeRule:
     """The rule by which a node of Ray becomes one of the scheduler.
 
     embedded: the nodes of an embedded cluster, by their number; () for a cluster with an address.
+    A rented node is like the first of them, and its label is its name.
     """
 
     map_slots_per_cpu: float = 1.0
@@ -44,9 +45,11 @@ class NodeRule:
     def node(self, found: Mapping[str, Any]) -> Node:
         """The node that the bridge found. Its id names the host, and which life of it."""
         labels: Mapping[str, str] = found["labels"]
-        number = labels.get(NODE_LABEL, "")
-        if number.isdigit() and int(number) < len(self.embedded):
-            return self.embedded[int(number)]
+        label = labels.get(NODE_LABEL, "")
+        if self.embedded and label:
+            if not label.isdigit():
+                return replace(self.embedded[0], node_id=NodeId(label))
+            return self.embedded[int(label)]
         rack = labels.get(self.rack_label) or DEFAULT_RACK
         vm_type = labels.get(self.type_label, "") if self.type_label else ""
         cpus = float(found["resources"].get("CPU", 0))

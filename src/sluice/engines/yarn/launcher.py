@@ -1,12 +1,12 @@
-"""The launcher of nodes of a YARN cluster, and the engine that gives them back."""
+"""The launcher of nodes of a YARN cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sluice.engines.cluster.managed import ManagedEngine, ManagedLauncher
+from sluice.engines.cluster.managed import ManagedLauncher
 from sluice.engines.cluster.remote_agent import Access
 from sluice.engines.yarn.application import YarnApplication
 from sluice.engines.yarn.nodes import ContainerRule
@@ -59,23 +59,8 @@ class YarnLauncher(ManagedLauncher):
         """Take so many nodes of the cluster more, now or when there are more."""
         self.send({"do": "provision", "nodes": nodes})
 
-
-class YarnEngine(ManagedEngine):
-    """Runs attempts on the nodes of a YARN cluster; a `Renter`."""
-
-    def __init__(self, launcher: YarnLauncher, epoch: int, clock: Callable[[], float]) -> None:
-        super().__init__(launcher, epoch, clock)
-        self._launcher_of_yarn = launcher
-
-    def give_back(self, node_id: NodeId) -> None:
-        """End the agent of a node; its container goes back to YARN."""
-        with self._launcher.lock:
-            self._launcher_of_yarn.give_back(node_id)
-
     def restore(
         self, rented: Sequence[Node], taken: Collection[NodeId], returned: Collection[NodeId]
     ) -> None:
         """Take the nodes of the former life first, and none that it had given back."""
-        self._launcher_of_yarn.send(
-            {"do": "restore", "rented": len(rented), "taken": taken, "returned": returned}
-        )
+        self.send({"do": "restore", "rented": len(rented), "taken": taken, "returned": returned})
