@@ -291,7 +291,7 @@ class HandCluster:
 def test_raylets_start_together_and_one_that_cannot_ends_the_cluster(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray.cluster_utils", SimpleNamespace(Cluster=HandCluster))
     cluster = EmbeddedCluster(tmp_path)
-    cluster.add_nodes(3)
+    cluster.add_nodes(["0", "1", "2"])
     raylets = cluster._cluster.raylets
     try:
         awaited(lambda: len(raylets) == 3, "three raylets")

@@ -8,6 +8,7 @@ import pytest
 from sluice.estimate.bounds import Bound, LengthSummary
 from sluice.estimate.past_phases import (
     LENGTH_S_MIN,
+    as_worked,
     phases_from_runs,
     with_lengths_from_runs,
     working_times,
@@ -166,3 +167,14 @@ def test_a_profile_has_the_lengths_of_its_own_task_counts():
     assert found.first_shuffle == found.shuffle == LengthSummary(1.0, 2.0)
     assert shared_job(replace(profile, first_shuffle=table)).first_shuffle.avg_s == 8
     assert shared_job(replace(profile, shuffle=None)).first_shuffle == LengthSummary(0.0, 0.0)
+
+
+def test_a_run_without_timelines_has_the_same_work():
+    spans = ((1, 9), (5, 7))
+    waiting = past("reduce", 2, 5.0, 8.0, kind="reduce", spans=spans, after=(0,))
+    made = run(past("map", 2, 3.0, 4.0, spans=((0, 2), (0, 4))), waiting)
+    slim = as_worked(made)
+
+    assert phases_from_runs([slim]) == phases_from_runs([made])
+    assert [phase.timeline for phase in slim.phases] == [(), ()]
+    assert as_worked(slim) == slim

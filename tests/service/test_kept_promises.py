@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 from bench.service import kept_promises as bench
 
-from sluice.bootstrap.history import known_lengths, profiles
+from sluice.bootstrap.history import known_lengths, profile_past, profiles
 from sluice.bootstrap.service.causes import between_s
 from sluice.bootstrap.service.futures import Scale, draws_of, interval_of
 from sluice.estimate.length_spread import LengthSpread
@@ -16,6 +16,7 @@ from sluice.estimate.uncertainty import LEVEL
 from sluice.model.ids import JobId
 
 CASES = 1500
+KIND = bench.Kind(profile="ads-0", team="ads", tasks=(8, 2), means_s=(100.0, 50.0), sigma=0.1)
 
 
 @pytest.mark.in_turn(4)
@@ -72,12 +73,11 @@ def test_few_past_runs_make_long_tails_and_are_covered_too(level):
 
 def promise_of_a_job_whose_file_gives_lengths(month, runs):
     """runs: jobs of its profile that have ended, whose tasks took ten times as long."""
-    kind = bench.Kind(profile="ads-0", team="ads", tasks=(8, 2), means_s=(100.0, 50.0), sigma=0.1)
     for number in range(runs):
-        month.submit(kind, number * 3600.0)
+        month.submit(KIND, number * 3600.0)
     month.pass_until(runs * 3600.0)
     month.always_gives_lengths = True
-    month.submit(replace(kind, means_s=(10.0, 5.0)), runs * 3600.0)
+    month.submit(replace(KIND, means_s=(10.0, 5.0)), runs * 3600.0)
     return month.promised[LEVEL][month.submitted[-1]].submitted.promise
 
 
@@ -94,20 +94,25 @@ def test_a_promise_rests_on_past_runs_also_where_the_file_gives_lengths(
     assert promise["basis"]["model"] == ("past runs" if runs else "lengths of the file")
 
 
-def test_the_runs_of_a_profile_are_judged_once_for_all_jobs_that_share_it(tmp_path, monkeypatch):
+def test_the_runs_of_a_profile_are_judged_once_until_there_is_another_one(tmp_path, monkeypatch):
+    """For all jobs that share it, and for jobs that are submitted later."""
     monkeypatch.setenv("SLUICE_HOME", str(tmp_path))
     month = bench.begun(1)
     promise_of_a_job_whose_file_gives_lengths(month, 2)
-    judged = Mock(wraps=known_lengths.usual_runs_of)
-    monkeypatch.setattr(known_lengths, "usual_runs_of", judged)
-    monkeypatch.setattr(profiles, "usual_runs_of", judged)
+    judged = Mock(wraps=profile_past.judged)
+    monkeypatch.setattr(profile_past, "judged", judged)
     job = month.jobs[month.submitted[-1]].submitted.job
+    month.pass_until(3 * 3600.0)
     jobs = [replace(job, job_id=JobId(f"job-{number}")) for number in range(5)]
-    assert {one.runs for one in known_lengths.known_lengths(jobs).values()} == {2}
-    judged.assert_called_once()
+    assert {one.runs for one in known_lengths.known_lengths(jobs).values()} == {3}
     unknown = tuple(replace(phase, lengths=None) for phase in job.phases)
     found = profiles.with_past_lengths([replace(one, phases=unknown) for one in jobs], print)
     assert not any(map(profiles.is_open, found))
+    judged.assert_called_once()
+
+    month.submit(KIND, 3 * 3600.0)
+    month.pass_until(4 * 3600.0)
+    assert {one.runs for one in known_lengths.known_lengths(jobs).values()} == {4}
     assert judged.call_count == 2
 
 

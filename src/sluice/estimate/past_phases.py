@@ -122,6 +122,15 @@ def working_times(run: PastRun, phase: PastPhase) -> TaskTimes:
     return phase.tasks, math.fsum(worked_s) / len(worked_s), max(worked_s)
 
 
+def as_worked(run: PastRun) -> PastRun:
+    """The run without timelines. The lengths of its tasks are those of their work."""
+    phases = []
+    for phase in run.phases:
+        _, avg_s, max_s = working_times(run, phase)
+        phases.append(replace(phase, avg_s=avg_s, max_s=max_s, timeline=()))
+    return replace(run, phases=tuple(phases))
+
+
 def _lengths(spans: Iterable[TaskTimes]) -> TaskLengths:
     by_tasks: dict[int, list[TaskTimes]] = defaultdict(list)
     for one in spans:

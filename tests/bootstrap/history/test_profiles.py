@@ -6,7 +6,7 @@ import pytest
 from tests.store.histories import past_run, phase_of, tasks_of
 
 import sluice
-from sluice.bootstrap.history import profiles
+from sluice.bootstrap.history import profile_past
 from sluice.bootstrap.history.profiles import learn, with_past_lengths, with_profiles
 from sluice.core.events import (
     FailureKind,
@@ -305,7 +305,7 @@ def test_imported_runs_of_a_job_of_that_name_are_not_its_past():
 
 def test_only_so_many_runs_are_read(monkeypatch):
     """A job that ran a thousand times is not read a thousand times."""
-    monkeypatch.setattr(profiles, "RUNS_RECALLED", 2)
+    monkeypatch.setattr(profile_past, "RUNS_RECALLED", 2)
     ran(job(), day=1)
     ran(job(mapper=("sort",)), day=2)
     assert MEASURED == known()

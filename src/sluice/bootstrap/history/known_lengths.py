@@ -7,19 +7,13 @@ which a policy runs jobs follows the file all the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache
 
-from sluice.bootstrap.history.profiles import usual_runs_of
-from sluice.estimate.forecast import RUNS_JUDGED
-from sluice.estimate.length_spread import SIGMA_ASSUMED, LengthSpread, length_spread
-from sluice.estimate.level_changes import current_runs
+from sluice.bootstrap.history.profile_past import NO_PAST, Past, past_of
+from sluice.estimate.length_spread import SIGMA_ASSUMED, LengthSpread
 from sluice.estimate.past_phases import LENGTH_S_MIN, with_lengths_from_runs
-from sluice.estimate.prediction import comparable
-from sluice.estimate.run_setting import timed_runs
 from sluice.model.errors import InvalidInput, SluiceError
-from sluice.model.history import PastRun
 from sluice.model.ids import JobId
 from sluice.model.job import Job, Phase
 from sluice.reporting.history.past_runs import profile_name
@@ -37,15 +31,6 @@ class Known:
     runs: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
-    """The runs of a profile that count, the newest first, and how far all of them differ."""
-
-    usual: tuple[PastRun, ...]
-    spread: LengthSpread
-
-
-NO_PAST = Past(usual=(), spread=LengthSpread(SIGMA_ASSUMED))
 _OF_FILE = Known(spread=LengthSpread(SIGMA_ASSUMED))
 
 
@@ -56,33 +41,27 @@ def known_lengths(jobs: Iterable[Job]) -> dict[JobId, Known]:
         from sluice.store.profiles import Profiles
 
         with Profiles.open() as profiles:
-            # Many jobs of a workload may share a profile, and judging 50 runs takes 0.2 s.
-            past = cache(lambda name: past_of(profiles.newest(name, RUNS_JUDGED)))
-            return {job.job_id: known_of(job, past(profile_name(job))) for job in wanted}
+            return {
+                job.job_id: known_of(job, past_of(profile_name(job), profiles)) for job in wanted
+            }
     except SluiceError:
         return {job.job_id: known_of(job, NO_PAST) for job in wanted}
-
-
-def past_of(runs: Sequence[PastRun]) -> Past:
-    """The past of a profile. runs: the newest first."""
-    usual = tuple(run for run in usual_runs_of(runs) if run.phases)
-    current, _ = current_runs({"": runs[::-1]})
-    return Past(usual=usual, spread=length_spread(comparable(timed_runs(current[""]))))
 
 
 def known_of(job: Job, past: Past) -> Known:
     """The knowledge about one job. past: of its profile."""
     if any(phase.lengths is None for phase in job.phases):
         return Known(spread=None)
-    if not past.usual:
+    usual = [run for run in past.usual if run.phases]
+    if not usual:
         return _OF_FILE
     unknown = [replace(phase, lengths=None) for phase in job.phases]
     try:
-        measured = with_lengths_from_runs(unknown, past.usual)
+        measured = with_lengths_from_runs(unknown, usual)
     except InvalidInput:
         return _OF_FILE  # a profile of other phases says nothing of these
     spread = replace(past.spread, phase_factors=tuple(map(_factor, job.phases, measured)))
-    return Known(spread=spread, runs=len(past.usual))
+    return Known(spread=spread, runs=len(usual))
 
 
 def _factor(given: Phase, measured: Phase) -> float:

@@ -12,15 +12,14 @@ import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cache
 from typing import TYPE_CHECKING, overload
 
+from sluice.bootstrap.history.profile_past import RUNS_RECALLED, Past, past_of, usual_runs_of
 from sluice.core.state import ClusterState
-from sluice.estimate.forecast import RUNS_JUDGED, usual_runs
+from sluice.estimate.forecast import RUNS_JUDGED
 from sluice.estimate.forecast_record import with_forecast
 from sluice.estimate.gaps import Gaps, gaps
 from sluice.estimate.job_forecasts import JobForecast
-from sluice.estimate.level_changes import current_runs
 from sluice.estimate.past_phases import (
     phases_from_runs,
     with_demand_from_runs,
@@ -50,10 +49,7 @@ from sluice.store.rows import RunHeader
 if TYPE_CHECKING:
     from sluice.store.profiles import Profiles
 
-RUNS_RECALLED = 20  # older ones may no longer be typical
-
 OnMessage = Callable[[str], None]
-RunsOf = Callable[[str], list[PastRun]]
 
 
 def with_profiles(workload: Workload) -> Workload:
@@ -80,12 +76,6 @@ def _newest_usual(name: str, profiles: Profiles) -> list[PastRun]:
     The newest first.
     """
     return usual_runs_of(profiles.newest(name, RUNS_JUDGED))
-
-
-def usual_runs_of(runs: Sequence[PastRun]) -> list[PastRun]:
-    """The runs of a profile at its present level, without outliers. All the newest first."""
-    current, _ = current_runs({"": runs[::-1]})
-    return usual_runs(current[""])[: -RUNS_RECALLED - 1 : -1]
 
 
 def _nodes_of(workload: Workload) -> Sequence[Node]:
@@ -210,24 +200,20 @@ def with_past_lengths(
         from sluice.store.profiles import Profiles
 
         with Profiles.open() as profiles:
-            # Many jobs of a workload may share a profile, and judging 50 runs takes 0.2 s.
-            newest = cache(lambda name: profiles.newest(name, RUNS_JUDGED))
-            usual = cache(lambda name: usual_runs_of(newest(name)))
-            return [_recalled(job, newest, usual, nodes) for job in wanted]
+            return [
+                _recalled(job, past_of(profile_name(job), profiles), nodes) if is_open(job) else job
+                for job in wanted
+            ]
     except SluiceError as error:
         on_message(unreadable_note(error))
         return wanted
 
 
-def _recalled(job: Job, newest: RunsOf, usual: RunsOf, nodes: Sequence[Node]) -> Job:
-    """newest, usual: read the runs of a profile, the newest first."""
-    if not is_open(job):
-        return job
-    name = profile_name(job)
+def _recalled(job: Job, past: Past, nodes: Sequence[Node]) -> Job:
     # A sandbox run may be older than the runs that count for the lengths, or unlike them.
-    phases = with_demand_from_runs(job.phases, _of_job(job, newest(name)), nodes)
+    phases = with_demand_from_runs(job.phases, _of_job(job, past.newest), nodes)
     job = replace(job, phases=phases)
-    runs = _of_job(job, usual(name))
+    runs = _of_job(job, past.usual)
     if job.profile is None:
         runs = runs[:1]
     try:
@@ -236,7 +222,7 @@ def _recalled(job: Job, newest: RunsOf, usual: RunsOf, nodes: Sequence[Node]) ->
         return job  # a profile of other phases has no lengths for these
 
 
-def _of_job(job: Job, runs: list[PastRun]) -> list[PastRun]:
+def _of_job(job: Job, runs: Sequence[PastRun]) -> Sequence[PastRun]:
     """The runs that speak of the job: all of a profile that it names, else those of its work."""
     return runs if job.profile is not None else same_work(job, runs)
 

@@ -197,14 +197,22 @@ def runs_called(connection: Connection, name: str) -> list[StoredRun]:
 
 def newest_runs(connection: Connection, profile: str, limit: int) -> list[StoredRun]:
     """The last runs of a profile that succeeded, newest first."""
-    succeeded = (RUNS.c.profile == profile) & RUNS.c.succeeded
-    last = (
-        select(RUNS.c.id)
-        .where(succeeded)
+    last = _newest(select(RUNS.c.id), profile, limit)
+    return sorted(_matching(connection, RUNS.c.id.in_(last)), key=_age, reverse=True)
+
+
+def newest_digests(connection: Connection, profile: str, limit: int) -> tuple[str, ...]:
+    """The digests of the last runs of a profile that succeeded, newest first."""
+    rows = connection.execute(_newest(select(RUNS.c.digest), profile, limit))
+    return tuple(str(digest) for (digest,) in rows)
+
+
+def _newest(wanted: Select[tuple[One]], profile: str, limit: int) -> Select[tuple[One]]:
+    return (
+        wanted.where((RUNS.c.profile == profile) & RUNS.c.succeeded)
         .order_by(RUNS.c.submitted_at_s.desc().nulls_last(), RUNS.c.id.desc())
         .limit(limit)
     )
-    return sorted(_matching(connection, RUNS.c.id.in_(last)), key=_age, reverse=True)
 
 
 def _age(stored: StoredRun) -> tuple[bool, float, str, str]:

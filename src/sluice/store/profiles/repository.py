@@ -173,6 +173,12 @@ class Profiles:
             profile = names.profile_named(connection, name) or name
             return [stored.run for stored in reading.newest_runs(connection, profile, limit)]
 
+    def newest_digests(self, name: str, limit: int) -> tuple[str, ...]:
+        """The digests of what `newest` returns, much faster."""
+        with self._reading() as connection:
+            profile = names.profile_named(connection, name) or name
+            return reading.newest_digests(connection, profile, limit)
+
     def steady_slots(self, names_wanted: Collection[str], limit: int) -> dict[str, dict[str, int]]:
         """The slots by kind of those profiles whose last successful runs were all of one size."""
         with self._reading() as connection:
