@@ -469,3 +469,16 @@ def test_the_driver_is_the_process_that_holds_the_lock(tmp_path, monkeypatch, ro
     inode = (tmp_path / "lock").stat().st_ino
     locks.write_text("0: LEASE\n" + row.format(inode=inode) + "\n", encoding="utf-8")
     assert pid == run_info.driver_of(tmp_path)
+
+
+def test_a_driver_that_the_table_of_locks_leaves_out_is_found(tmp_path, monkeypatch):
+    """The kernel gives the table in parts, and drops lines where locks change meanwhile."""
+    locks = tmp_path / "locks"
+    locks.write_text("1: POSIX  ADVISORY  READ 5433 08:01:7864448 128 128\n")
+    monkeypatch.setattr(run_info, "LOCKS", locks)
+    lock = RunLock(tmp_path)
+    try:
+        assert run_info.driver_of(tmp_path) == os.getpid()
+    finally:
+        lock.release()
+    assert run_info.driver_of(tmp_path) is None, "the process lives, and has no lock"
