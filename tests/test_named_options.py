@@ -13,19 +13,6 @@ from tests.subject import HOUSE
 from sluice.bootstrap.settings import declarations
 from sluice.cli.commands import with_all_commands
 
-# What no test names yet, mostly settings of engines that a machine of tests does not have.
-UNNAMED_SETTINGS = {
-    "run.fetch_compression",
-    "run.fetches_max",
-    "run.ray_rack_label",
-    "run.ray_tls_authority",
-    "run.ray_tls_certificate",
-    "run.ray_tls_key",
-    "run.ray_tls_name",
-    "run.yarn_python",
-    "run.yarn_user",
-}
-
 _WORDS = re.compile(r"-{0,2}\w[\w-]*"), re.compile(r"\b[a-z]\w*=")
 
 
@@ -43,7 +30,7 @@ def words():
 def test_each_setting_is_named_in_a_test(words):
     unnamed = {key for key in declarations().all_settings() if key.rpartition(".")[2] not in words}
 
-    assert UNNAMED_SETTINGS == unnamed
+    assert set() == unnamed
 
 
 def commands(group, context, *words):

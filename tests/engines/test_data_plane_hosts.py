@@ -9,6 +9,8 @@ from sluice.core.transitions import JobState
 from sluice.engines.cluster.handshake import new_token, token_key
 from sluice.engines.data_plane.plane import DataPlane
 from sluice.engines.data_plane.settings import DataPlaneSettings
+from sluice.engines.job_runner import JobRunner
+from sluice.engines.mapreduce.layout import prepare
 from sluice.model.errors import EngineUnavailable
 
 HERE, THERE = "127.0.0.1", "127.0.0.2"
@@ -51,6 +53,21 @@ def test_another_process_at_its_port_is_an_error(plane, tmp_path):
         plane.start()
         with pytest.raises(EngineUnavailable, match="another process"):
             plane.listen_at(HERE)
+
+
+@pytest.mark.parametrize(
+    ("given", "fetches", "compression"),
+    [({}, 4, "auto"), ({"fetches_max": 7, "fetch_compression": "zstd"}, 7, "zstd")],
+)
+def test_each_attempt_gets_the_settings_of_fetching(tmp_path, given, fetches, compression):
+    write_files(tmp_path)
+    (job,) = wanted_jobs(jobs(tmp_path), {"grep"})
+    prepared = JobRunner([prepare(job)], tmp_path / "scratch").prepared
+    with DataPlane(prepared, token_key(new_token()), DataPlaneSettings(**given)) as plane:
+        plane.listen_at(HERE)
+        sent = plane.added_to({"job_name": prepared[0].name, "split": None})["plane"]
+
+    assert (fetches, compression) == (sent["fetches"], sent["compression"])
 
 
 def test_a_run_finds_the_address_by_its_connections(tmp_path):

@@ -23,6 +23,7 @@ from sluice.engines.data_plane.server import Served, _Listener
 from sluice.engines.data_plane.server_process import DataServerProcess
 from sluice.engines.data_plane.strangers import STRANGER_S
 from sluice.engines.mapreduce.spill import Segment, SpillBroken, file_crc, write_index
+from sluice.engines.settings import TaskLimitSettings
 from sluice.engines.tls_files import TlsFiles
 from sluice.model.errors import InvalidInput
 
@@ -390,6 +391,23 @@ def test_a_certificate_that_no_machine_would_accept_is_one_message(certificate):
     Path(path).write_bytes(expired(key))
     with pytest.raises(InvalidInput, match="certificate has expired"):
         TlsFiles(certificate=path, key=key).check()
+
+
+def test_the_settings_of_tls_name_its_files(certificate, tmp_path):
+    """The key is in a file of its own, and the authority is the certificate itself."""
+    path, key = certificate
+    files = {"ray_tls_certificate": path, "ray_tls_key": key}
+
+    assert TaskLimitSettings().tls() is None
+    found = TaskLimitSettings(**files, ray_tls_authority=path).tls()
+    assert found == TlsFiles(certificate=path, key=key, authority=path)
+    for wrong, why in (
+        ({"ray_tls_key": ""}, "certificate cannot be used"),
+        ({"ray_tls_authority": str(tmp_path / "none.pem")}, "certificates cannot be used"),
+        ({"ray_tls_name": "other"}, "Hostname mismatch"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
+            TaskLimitSettings(**files | wrong).tls()
 
 
 def test_requests_wait_for_a_driver_that_is_resumed(tmp_path):

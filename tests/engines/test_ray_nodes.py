@@ -62,6 +62,11 @@ def test_processors_and_labels_become_slots_and_racks():
     )
 
 
+@pytest.mark.parametrize(("label", "rack"), [("rack", "r7"), ("kind", "m5"), ("zone", "rack-1")])
+def test_a_site_names_the_label_of_its_racks(label, rack):
+    assert NodeRule.of(TaskLimitSettings(ray_rack_label=label)).node(FOUND).rack == rack
+
+
 @pytest.mark.parametrize(
     ("words", "weight"),
     [

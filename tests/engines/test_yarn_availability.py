@@ -1,6 +1,7 @@
 """A pair of ResourceManagers, addresses with TLS, and a cluster that asks for Kerberos."""
 
 import ssl
+import sys
 
 import pytest
 from tests.resource_manager import NODE, FakeResourceManager, served
@@ -128,15 +129,26 @@ def test_an_application_master_gets_the_addresses_of_all(active, tmp_path, monke
     assert made._scheduler() == "127.0.0.1:8030"
 
 
+@pytest.mark.parametrize(("given", "python"), [("", sys.executable), ("/opt/p 3", "/opt/p 3")])
+def test_an_application_starts_the_python_of_the_setting(active, tmp_path, given, python):
+    rest = _Submits(ResourceManagerRest(active.address))
+    settings = YarnSettings(yarn_python=given)
+    YarnApplication(tmp_path / "yarn", rest, settings, epoch=1, grace_s=1.0)
+
+    assert (
+        f"exec '{python}' -P -m sluice.engines.yarn.master" in rest.container["commands"]["command"]
+    )
+
+
 class _Submits:
-    """A client whose application is taken."""
+    """A client whose application is taken. container: the one that it asked for."""
 
     def __init__(self, rest):
         self.base, self.host = rest.base, rest.host
         self.configured, self.new_application = rest.configured, rest.new_application
 
     def submit(self, context):
-        pass
+        self.container = context["am-container-spec"]
 
 
 def test_an_application_master_connects_with_the_one_that_listens(monkeypatch):

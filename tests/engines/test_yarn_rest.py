@@ -1,5 +1,6 @@
 """The answers that a ResourceManager may give, and what is said of them; no Java is needed here."""
 
+import getpass
 import json
 from contextlib import contextmanager
 
@@ -7,13 +8,15 @@ import pytest
 from tests.raw_server import NOT_HTTP, raw_served
 from tests.resource_manager import FakeResourceManager, served
 
-from sluice.bootstrap.engines.registry import checked_engine
+from sluice.bootstrap.engines.registry import checked_engine, engine_kind
 from sluice.bootstrap.live.run_options import RunOptions
 from sluice.engines.settings import TaskLimitSettings
 from sluice.engines.yarn.nodes import ContainerRule, reported, usable
 from sluice.engines.yarn.rest import ResourceManagerRest, RestFault, YarnNode
 from sluice.engines.yarn.settings import YarnSettings
+from sluice.model.cluster import Cluster, Node
 from sluice.model.errors import EngineUnavailable, InvalidInput
+from sluice.model.workload import Workload
 
 NODE = YarnNode(
     node_id="worker:45454", host="worker", rack="/r1", memory_mb=8192, vcores=8,
@@ -47,6 +50,30 @@ def test_nodes_come_with_what_is_free():
         assert rest.nodes() == [NODE]
     with answering(200, b'{"nodes": null}') as rest:
         assert rest.nodes() == []
+
+
+class Asked(FakeResourceManager):
+    """One that keeps the query of each request."""
+
+    def __init__(self):
+        super().__init__()
+        self.queries = []
+
+    def answer(self, method, target):
+        self.queries.append(target.partition("?")[2])
+        return super().answer(method, target)
+
+
+@pytest.mark.parametrize(
+    ("given", "user"), [((), getpass.getuser()), (("yarn_user=a b",), "a%20b")]
+)
+def test_yarn_is_asked_as_the_user_of_the_setting(given, user):
+    workload = Workload(jobs=(), cluster=Cluster(nodes=(Node(node_id="a", map_slots=1),)))
+    with served(Asked()) as fake:
+        options = RunOptions(engine="yarn", address=fake.address, settings=given)
+        engine_kind("yarn").with_nodes(workload, options)
+
+    assert {f"user.name={user}"} == {query.rpartition("&")[2] for query in fake.queries}
 
 
 @pytest.mark.parametrize(

@@ -58,3 +58,12 @@ def test_on_a_full_cluster_a_job_waits_for_the_period(is_between):
     jobs = job("a", 24, avg_s=20), job("b", 4, at_s=7)
 
     assert 40.0 == started_s(simulated(*jobs, between_cycles=is_between))["b"][0]
+
+
+def test_a_job_loses_the_slots_first_in_which_none_of_its_tasks_runs():
+    """At 30 s, a has four tasks left, on n2. So all four slots of n1 go to b."""
+    a = job("a", 8)
+    a["maps"] = {"durations_s": [10, 10, 10, 10, 100, 100, 100, 100]}
+    result = simulated(a, job("b", 4, at_s=7), between_cycles=False)
+
+    assert [30.0] * 4 == started_s(result)["b"]

@@ -110,7 +110,7 @@ class Timetable:
 
         Also the next instant at which they might: none before an instant that is too full for them.
         """
-        if len(need) == 1 and len(self._free[index]) == 1:
+        if len(self._free[index]) == 1:
             return self._in_one_place(index, need, least, most, run_s)
         first, end_s = index, self._starts_s[index] + run_s
         low = self._free[index]
@@ -133,7 +133,7 @@ class Timetable:
     def _in_one_place(
         self, first: int, need: Sequence[float], least: int, most: int, run_s: float
     ) -> tuple[list[tuple[int, int]], int]:
-        """Return what `_places_from` does, where there is one amount of one node to look at."""
+        """Return what `_places_from` does, where there is one node to look at."""
         starts_s, end_s = self._starts_s, self._starts_s[first] + run_s
         for index in range(first, bisect_left(starts_s, end_s, lo=first + 1)):
             tasks = _tasks_in(self._free[index][0], need)
