@@ -388,24 +388,26 @@ def test_whole_jobs_run_on_a_cluster_whose_nodes_fail_between_heartbeats():
 
 
 def test_one_place_has_room_when_one_of_two_places_has_that_is_alone():
-    """The way for one amount of one node against the way for several."""
+    """The way for one node against the way for several."""
     draw = random.Random(5)
     for _ in range(200):
         free = float(draw.randint(0, 5))
         back = [
-            Release(float(draw.randint(1, 9)), 0, [float(draw.randint(1, 3))])
+            Release(float(draw.randint(1, 9)), 0, [float(draw.randint(1, 3)), 2.0])
             for _ in range(draw.randint(0, 5))
         ]
-        tables = [Timetable(0.0, nodes, back) for nodes in ([[free]], [[free], [0.0]])]
+        tables = [
+            Timetable(0.0, nodes, back) for nodes in ([[free, 6.0]], [[free, 6.0], [0.0] * 2])
+        ]
         for _ in range(6):
             tasks, run_s = draw.randint(1, 6), float(draw.choice((0, 1, 3, 20)))
-            now = [table.places_now([1.0], 1, tasks, run_s) for table in tables]
-            first = [table.earliest([1.0], tasks, run_s) for table in tables]
+            now = [table.places_now([1.0, 2.0], 1, tasks, run_s) for table in tables]
+            first = [table.earliest([1.0, 2.0], tasks, run_s) for table in tables]
             assert now[0] == now[1]
             assert first[0] == first[1]
             if first[0] is not None:
                 for table in tables:
-                    table.hold(first[0][0], run_s, first[0][1], [1.0])
+                    table.hold(first[0][0], run_s, first[0][1], [1.0, 2.0])
 
 
 @pytest.mark.parametrize("tasks", ["fcfs", "easy", "conservative"])

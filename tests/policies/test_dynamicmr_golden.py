@@ -1,5 +1,7 @@
 """The worked examples of dynamicmr spec, section 7: G1 to G8."""
 
+from types import SimpleNamespace
+
 import pytest
 from tests.policies.fluid_shares import fair_shares
 from tests.policies.lending import BOTH_MODES, Trackers
@@ -11,6 +13,7 @@ from sluice.core.indexes.free_slots import SlotSpan
 from sluice.core.reasons import Reason, ReasonCode
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.node_scores import percentile
+from sluice.policies.dynamicmr.pools import JointShare
 from sluice.policies.dynamicmr.targets import Demands, Fractions, targets
 from sluice.policies.orders.balance_line import balance_line
 
@@ -309,3 +312,32 @@ def test_a_reduce_that_weighs_two_maps_takes_two_of_their_slots(wanted, slots, l
 
     assert lent_max == (found.reduces_lent_max, found.maps_lent_max)
     assert loads == pytest.approx((found.map_load_lent, found.reduce_load_lent))
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    ("maps", "reduces", "place"),
+    [
+        # (running, demand, minimum): below the minimum of 2 x 2 + 3 x 1 units
+        ((1, 4, 2), (1, 2, 1), (0, 5 / 7)),
+        # below it, but what it asks for is less: 2 x 2 + 3 x 1 units
+        ((1, 2, 4), (1, 1, 4), (0, 5 / 7)),
+        # as many as it asks for: by its weight, as with its minimum
+        ((1, 1, 2), (1, 1, 1), (1, 5 / 4)),
+        ((2, 9, 2), (1, 9, 1), (1, 7 / 4)),
+    ],
+)
+def test_slots_of_both_kinds_count_together_for_the_place_of_a_pool(maps, reduces, place):
+    """A map counts 2 units, and a reduce 3. The weight of the pool is 4."""
+    names = ("running", "demand", "minimum")
+    shares = {
+        kind: SimpleNamespace(**dict(zip(names, share, strict=True)))
+        for kind, share in ((SlotKind.MAP, maps), (SlotKind.REDUCE, reduces))
+    }
+    order = SimpleNamespace(share=lambda _, kind: shares[kind])
+    pool = SimpleNamespace(
+        pool=SimpleNamespace(weight=4.0), pool_id="a", oldest=SimpleNamespace(submitted_at_s=6.0)
+    )
+    units = {SlotKind.MAP: 2.0, SlotKind.REDUCE: 3.0}
+
+    assert JointShare(pool, order, units).place() == (*place, (6.0, "a"))

@@ -1,13 +1,16 @@
-"""Jobs with goals: how long their tasks take where no profile says it."""
+"""Jobs with goals: which are kept, and how long tasks take where no profile says it."""
 
+import random
+from itertools import accumulate, combinations
 from types import SimpleNamespace
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
 from sluice.core.transitions import AttemptState
 from sluice.model.lengths import ConstantLengths
-from sluice.policies.orders.goals import _MeanLengths
+from sluice.model.slot_kind import SlotKind
+from sluice.policies.orders.goals import Goals, GoalSettings, _MeanLengths
 
 
 def phase(lengths=None, fetch=None):
@@ -37,3 +40,65 @@ def test_without_a_profile_the_mean_of_the_tasks_that_are_done_counts():
 def test_a_profile_counts_with_the_time_to_fetch():
     of = phase(ConstantLengths(9.0, 9.0), ConstantLengths(2.0, 2.0))
     assert _MeanLengths().mean_s(of) == 11.0
+
+
+def due(number, deadline_at_s, tasks, length_s):
+    """A job of independent tasks; its deadline, None for none."""
+    of = Mock(phase=SimpleNamespace(lengths=ConstantLengths(length_s, length_s), fetch=None))
+    of.configure_mock(tasks=tasks, done=0, is_done=False, after=())
+    deadline = SimpleNamespace(deadline_at_s=deadline_at_s)
+    return Mock(job=deadline, seniority=number, phases=(of,), job_id=f"j{number}", has_ended=False)
+
+
+def kept(jobs, now_s, slots):
+    """The numbers of the jobs whose deadlines are kept, the first deadline first."""
+    goals = Goals(Mock(), GoalSettings())
+    active = {one.job_id: one for one in jobs}
+    goals.attach(MagicMock(active=active, slots={SlotKind.CONTAINER: slots}))
+    goals.begin(now_s)
+    return [int(name[1:]) for name in goals.memory()["kept"]]
+
+
+def are_in_time(jobs, now_s, slots):
+    """Whether the slots end the work of all jobs, the first deadline first, in time."""
+    works_s = accumulate(one.phases[0].tasks * mean_s(one) / slots for one in jobs)
+    return all(
+        now_s + max(work_s, mean_s(one)) <= one.job.deadline_at_s
+        for work_s, one in zip(works_s, jobs, strict=True)
+    )
+
+
+def mean_s(one):
+    return one.phases[0].phase.lengths.avg_s(1)
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize("seed", range(60))
+def test_no_other_choice_keeps_more_deadlines(seed):
+    """Of all sets of up to six jobs. Lengths are powers of two, so that no sum is rounded."""
+    draw = random.Random(seed)
+    now_s, slots = draw.choice([0.0, 8.0]), draw.choice([1, 2, 4])
+    jobs = [
+        due(number, now_s + draw.randint(1, 16), draw.randint(1, 8), draw.choice([1.0, 2.0]))
+        for number in range(6)
+    ]
+    in_order = sorted(jobs, key=lambda one: (one.job.deadline_at_s, one.seniority))
+    chosen = kept([*jobs, due(9, None, 1, 1.0)], now_s, slots)
+    sets = (one for count in range(7) for one in combinations(in_order, count))
+
+    assert chosen == [one.seniority for one in in_order if one.seniority in chosen]
+    assert are_in_time([one for one in in_order if one.seniority in chosen], now_s, slots)
+    assert len(chosen) == max(len(one) for one in sets if are_in_time(one, now_s, slots))
+
+
+@pytest.mark.interpreted
+def test_a_deadline_is_kept_that_is_met_at_its_last_moment():
+    """Four tasks of 2 s on two slots end at 4 s."""
+    assert kept([due(1, 4.0, 4, 2.0)], 0.0, 2) == [1]
+    assert kept([due(1, 3.9, 4, 2.0)], 0.0, 2) == []
+
+
+@pytest.mark.interpreted
+def test_the_job_with_the_most_work_is_left_out_and_of_equals_the_later_one():
+    assert kept([due(1, 4.0, 3, 1.0), due(2, 5.0, 2, 1.0), due(3, 6.0, 2, 1.0)], 0.0, 1) == [2, 3]
+    assert kept([due(1, 4.0, 3, 1.0), due(2, 5.0, 3, 1.0)], 0.0, 1) == [1]

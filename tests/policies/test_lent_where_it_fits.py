@@ -131,6 +131,10 @@ def test_an_idle_node_that_is_lost_is_no_node_that_lends(slots):
     assert 2 == phase.running
     why = scheduler.policies.tasks.explain(phase, state, state.now_s)
     assert ReasonCode.LOANS_DO_NOT_FIT is why.code
+    assert Loanable().explain(phase, state) is None, "where nothing runs, each node may lend"
+    for node_id in state.nodes:
+        scheduler.handle(NodeLost(state.now_s, node_id))
+    assert Loanable().explain(phase, state) is None, "no node is left"
 
 
 amounts = st.sampled_from([0, 10, 30, 60, 100])

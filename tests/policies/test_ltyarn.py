@@ -601,6 +601,21 @@ def test_the_quantum_of_a_queue_is_the_mean_of_many_active_jobs():
         assert len(active) > 64 or at_s != "2"
 
 
+def test_the_quantum_of_a_tree_is_the_mean_of_many_queues_whose_quanta_change():
+    """Each of 70 queues takes the mean of the tasks of its job that have ended."""
+    names = [f"q{n}" for n in range(70)]
+    apps = [(f"j{n}", name, 0, [1 + n % 3, 4 + n % 5, 99]) for n, name in enumerate(names)]
+
+    result = sluice.simulate(
+        workload(70, names, apps), tasks="ltrf", settings={"probe_s": [2.5, 6.5, 20]}
+    )
+
+    for probe in result.document()["probes"].values():
+        quanta = probe["quantum_s"]
+        (top,) = (name for name in quanta if name not in {*names, *(app[0] for app in apps)})
+        assert quanta[top] == pytest.approx(sum(quanta[name] for name in names) / 70)
+
+
 def test_a_queue_that_has_just_ended_its_last_job_keeps_its_quantum():
     """And the others take the mean of theirs at the same instant."""
     apps = [("x", "a", 0, [1]), ("y", "b", 0, [1, 5]), ("z", "b", 0, [3, 5])]

@@ -122,7 +122,7 @@ def test_a_child_without_credit_is_reported_when_it_has_some_again():
     a.run(12, 0.0)
     book.follow(a, 0.0)
     book.settle(4.0, CAPACITY)
-    assert (book.may_borrow(a, 1.9), book.may_borrow(a, 2.1)) == (True, False)
+    assert [book.may_borrow(a, at_s) for at_s in (1.9, 2.0, 2.1)] == [True, False, False]
 
     a.run(0, 4.0)
     book.follow(a, 4.0)

@@ -3,6 +3,7 @@
 import math
 import random
 from types import SimpleNamespace
+from unittest.mock import Mock, call
 
 import pytest
 from hypothesis import given, settings
@@ -292,6 +293,29 @@ def test_a_master_that_fits_no_free_room_reserves_a_node(seed):
 
     assert tasks.ended_at_s["two"] < 40.0 < tasks.ended_at_s["one"]
     assert len(spans["one"]) == 40
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    ("facts", "is_reserved", "grants"),
+    [
+        ({"free": 1}, True, 0),
+        ({"free": 2}, False, 1),
+        ({"has_master": True}, False, 0),  # which it has on another node
+        ({"pending": ()}, False, 0),
+        ({"is_in_queue": False}, False, 0),  # it has ended
+    ],
+)
+def test_a_reserved_node_waits_for_room_while_the_master_is_wanted(facts, is_reserved, grants):
+    """The master takes two containers."""
+    now = {"free": 9, "has_master": False, "pending": ("master",), "is_in_queue": True, **facts}
+    app = Mock(wants=2, has_master=now["has_master"], pending=now["pending"])
+    app.queue.apps = {app} if now["is_in_queue"] else set()
+    host, policy = Mock(free=now["free"], reserved=app), Mock()
+    YarnTasks._grant_reserved(policy, host, app, 3.0)
+
+    assert host.reserved is (app if is_reserved else None)
+    assert policy._grant.mock_calls == [call(host, app, 3.0)] * grants
 
 
 def test_a_master_larger_than_any_node_is_refused():

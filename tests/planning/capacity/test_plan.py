@@ -76,12 +76,23 @@ FEW = PROFILE.replace("tasks: 100, avg_s: 40", "tasks: 2, avg_s: 40")
 FEW_REDUCES = PROFILE.replace("tasks: 40, avg_s: 24", "tasks: 2, avg_s: 24")
 
 
-@pytest.mark.parametrize(("profile", "field"), [(FEW, "maps"), (FEW_REDUCES, "reduces")])
-def test_too_few_tasks_for_the_high_bound_are_refused_with_alternatives(profile, field):
+@pytest.mark.parametrize(
+    ("profile", "field", "term"),
+    [
+        (FEW, "maps", "tasks * avg_s - 2 * max_s is"),
+        (
+            FEW_REDUCES,
+            "reduces",
+            "tasks * (reduces.avg_s + shuffle.avg_s) - 2 * (reduces.max_s + shuffle.max_s) is",
+        ),
+    ],
+)
+def test_too_few_tasks_for_the_high_bound_are_refused_with_alternatives(profile, field, term):
     """Erratum E4: the message shows the term, and the bounds for which it is positive."""
     with pytest.raises(InvalidInput, match=f"{field}.tasks is 2, too few for bound up") as refused:
         planned(workload(one_class(profile=profile)))
 
+    assert term in str(refused.value)
     assert "'q1'" in refused.value.where
     assert "--bound low or avg" in refused.value.hint
     assert isinstance(planned(workload(one_class(profile=profile)), bound=Bound.LOW), CapacityPlan)

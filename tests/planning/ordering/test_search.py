@@ -141,6 +141,14 @@ def test_a_near_step_goes_forward_or_back_by_the_last_bit_of_its_draw(place, oth
     assert pick_places(0.0, place, other, 6) == step
 
 
+@pytest.mark.parametrize(
+    ("kinds", "end"), [((0.0, 0.199, 0.4, 0.699), 31), ((0.2, 0.399, 0.7, 0.999), 0)]
+)
+def test_half_of_the_swaps_and_half_of_the_moves_are_near(kinds, end):
+    """Swaps are the kinds below 0.4."""
+    assert [pick_places(kind, 0.5, 0.0, 60) for kind in kinds] == [(30, end)] * 4
+
+
 @given(st.integers(2, 12), st.data(), st.booleans())
 def test_the_reverse_step_undoes_a_step(jobs, data, is_swap):
     order = list(range(jobs))
