@@ -102,3 +102,18 @@ def test_a_deadline_is_kept_that_is_met_at_its_last_moment():
 def test_the_job_with_the_most_work_is_left_out_and_of_equals_the_later_one():
     assert kept([due(1, 4.0, 3, 1.0), due(2, 5.0, 2, 1.0), due(3, 6.0, 2, 1.0)], 0.0, 1) == [2, 3]
     assert kept([due(1, 4.0, 3, 1.0), due(2, 5.0, 3, 1.0)], 0.0, 1) == [1]
+
+
+@pytest.mark.interpreted
+def test_jobs_are_chosen_again_after_the_interval():
+    """The deadline of j2 is the earlier one. Without slots, the work is that of one slot."""
+    goals, state = Goals(Mock(), GoalSettings(every_s=10.0)), MagicMock()
+    state.configure_mock(active={"j1": due(1, 90.0, 4, 2.0)}, slots={SlotKind.CONTAINER: 0})
+    goals.attach(state)
+    goals.begin(3.0)
+    state.active["j2"] = due(2, 80.0, 4, 2.0)
+    goals.begin(12.9)
+    assert goals.memory()["kept"] == ["j1"]
+    goals.begin(13.0)
+
+    assert (goals.memory()["kept"], goals.memory()["chosen_at_s"]) == (["j2", "j1"], 13.0)

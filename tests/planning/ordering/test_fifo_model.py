@@ -122,8 +122,8 @@ def test_adding_many_times_at_once_is_adding_one_by_one(at_s, length_s, times):
     assert one_by_one == advanced(at_s, length_s, times)
 
 
-def test_ten_million_additions_are_made_at_once():
-    assert 1e7 * 0.5 == advanced(0.0, 0.5, 10**7)
+def test_any_number_of_additions_is_made_at_once():
+    assert 1e15 * 0.5 == advanced(0.0, 0.5, 10**15)
     assert math.isclose(1e7 * 0.1, advanced(0.0, 0.1, 10**7), rel_tol=1e-9)
 
 

@@ -54,12 +54,15 @@ def test_jobs_that_run_after_others_wait_for_them_in_all_pools():
 
 @pytest.mark.parametrize(("within_s", "last_at_s"), [(12.0, 20), (9.0, None)])
 def test_a_job_starts_within_whole_ticks_of_the_end_of_those_before_it(within_s, last_at_s):
-    """Job a must start as it arrives, at 0, and b must end by 20 s. So c waits two ticks for it."""
+    """Job a must start as it arrives, at 0, and b must end by 20 s. So c waits two ticks for it.
+
+    It arrives at 10 s, as a ends.
+    """
     required("ortools")
     jobs = [
         pool_job("a", 100.0, within_s=0.0),
         pool_job("b", 20.0),
-        pool_job("c", 100.0, after=("a",), within_s=within_s),
+        pool_job("c", 100.0, submitted_at_s=10.0, after=("a",), within_s=within_s),
     ]
     one = VmType(type_id=T.type_id, units=T.units, vms=1)
     made = problem_of(jobs, VmPools(server_units=4.0, vm_types=(one,)), tick_s=5.0)
