@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.cli.terminal import sluice as command
 
 import sluice
 from sluice.ingest.logs.formats import read_log
@@ -62,6 +63,23 @@ def test_running_jobs_hold_the_rest_of_their_limit_and_waiting_ones_follow_by_pr
     ]
     replayed = sluice.simulate(read_log(listing(TABLE)).workload, tasks="easy")
     assert [job.started_at_s for job in replayed.jobs] == [0, 5400, 16200, 16200, 19800]
+
+
+def test_a_queue_is_served_with_backfilling_as_its_forecast_is(listing):
+    """22 is short and starts in the slots that 21, which is first, cannot use yet."""
+    text = (
+        "JOBID|NAME|USER|STATE|CPUS|TIME_LIMIT|TIME|PRIORITY\n"
+        "20|a|ann|RUNNING|6|1:00:00|0:00|90\n21|b|bob|PENDING|8|1:00:00|0:00|80\n"
+        "22|c|cat|PENDING|2|30:00|0:00|70\n"
+    )
+    path = listing(text)
+    forecast = sluice.eta(path, slots=8).document()["jobs"]["22"]
+    asked = ("--from-log", path, "--from-log-set", "processors=8", "--json")
+    why = json.loads(command("why", "22", *asked).out)
+    in_turn = json.loads(command("why", "22", *asked, "--tasks", "fcfs").out)
+
+    assert forecast["ends_in_s"]["high"] == why["finished_at_s"] == 1800
+    assert in_turn["finished_at_s"] == 3600 + 3600 + 1800
 
 
 @pytest.mark.parametrize("separator", [";", "\t", ","])

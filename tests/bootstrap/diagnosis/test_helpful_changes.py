@@ -166,7 +166,8 @@ QUEUE = """JOBID|NAME|USER|PARTITION|STATE|CPUS|TIME_LIMIT|TIME
 
 def test_a_note_about_the_simulation_is_shown_once(tmp_path):
     (tmp_path / "squeue.txt").write_text(QUEUE)
-    answer = command("why", "14", "--from-log", tmp_path / "squeue.txt", "--by", "2:00:00")
+    asked = ("why", "14", "--from-log", tmp_path / "squeue.txt", "--by", "2:00:00")
+    answer = command(*asked, "--tasks", "fifo")
 
     assert "10 containers more" in answer.out
     assert "is submitted before" not in answer.out, "job 11 holds all processors until 1:30"

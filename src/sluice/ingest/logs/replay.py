@@ -151,6 +151,7 @@ def replayed(
     given: list[Job] = []
     runs: list[PastRun] = []
     clusters: list[Cluster] = []
+    scheduler: Mapping[str, object] = {}
     failed = 0
     for log in logs:
         failed += sum(not run.succeeded for run in log.runs)
@@ -159,6 +160,7 @@ def replayed(
             runs += [run for run in log.runs if run.phases]
         if log.workload is not None:
             given += log.workload.jobs
+            scheduler = scheduler or log.workload.scheduler
             if log.workload.cluster is not None:
                 # A log without jobs states the cluster; others may have guessed it.
                 place = len(clusters) if log.workload.jobs else 0
@@ -189,6 +191,7 @@ def replayed(
         limits=planning.limits,
         classes=classes,
         capacity_prices=planning.capacity_prices,
+        scheduler=scheduler,
         source=source,
         notes=tuple(_few([*chosen, *own, *notes])),
     )

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from sluice.ingest.logs.limits import Limits
@@ -43,6 +44,7 @@ _HELD: Final = "JobHeld"
 _ARRAY = re.compile(r"(\d{1,12})_\[([\d,:-]{1,10000})(?:%(\d{1,9}))?\]")
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?")
 _ARRAY_TASKS_MAX: Final = 100_000
+_BACKFILL: Final = MappingProxyType({"tasks": "easy"})
 _NOTES: Final = (
     (
         "Second 0 is the moment of the listing: running jobs hold their processors for the rest of"
@@ -120,7 +122,10 @@ def read(path: Path, report: Report, options: Options, limits: Limits) -> Conten
         )
     in_order = sorted(jobs.values(), key=lambda one: _rank(one[0]))
     replay = Replay.asked(FORMAT, "processors", options)
-    return contents_of(path, [job for _, job in in_order], replay, _NOTES)
+    found = contents_of(path, [job for _, job in in_order], replay, _NOTES)
+    # Slurm starts jobs out of turn, and so does the forecast of `sluice eta`.
+    listed = None if found.workload is None else replace(found.workload, scheduler=_BACKFILL)
+    return replace(found, workload=listed)
 
 
 def read_queue(path: Path, report: Report, limits: Limits) -> LiveQueue:
