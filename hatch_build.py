@@ -122,6 +122,7 @@ COMPILED = (
     "sluice/policies/rooms/composed.py",
     "sluice/policies/rooms/line.py",
     "sluice/policies/rooms/refusals.py",
+    "sluice/policies/rooms/room.py",
     "sluice/policies/copies/sepb.py",
     "sluice/policies/orders/share_order.py",
     "sluice/policies/copies/slow_kill.py",

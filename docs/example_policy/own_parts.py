@@ -1,6 +1,6 @@
 """A part of each other axis of a scheduler, as small as it can be."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sluice.core.entries import Attempt, JobEntry, NodeEntry, PhaseEntry
@@ -14,8 +14,10 @@ from sluice.model.slot_kind import SlotKind
 from sluice.policies.copies.copy_order import CopyOrder
 from sluice.policies.decorator import Decorator, earlier
 from sluice.policies.job_order import JobOrder, Key
-from sluice.policies.orders.order_decorator import OrderDecorator
+from sluice.policies.orders.order_decorator import OrderDecorator, Tiers
 from sluice.policies.rooms.room import Room
+
+REDUCE = SlotKind.REDUCE  # a look-up on the Enum at each decision takes longer
 
 
 class DeadlinesOnly(AdmissionPolicy):
@@ -35,25 +37,20 @@ class OneAtATime(ReleasePolicy):
         return ReleaseOrder(() if state.active else waiting[:1])
 
 
-class DeadlinesFirst(OrderDecorator):
+class DeadlinesFirst(Tiers):
     """--goals: jobs with a deadline before all others, each group in the order inside."""
 
-    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
-        waiting = list(self.inner.candidates(kind))
-        yield from sorted(waiting, key=lambda phase: phase.job.job.deadline_at_s is None)
-
-    def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
-        return (job.job.deadline_at_s is None, super().job_place(job, kind))
+    def tier(self, job: JobEntry) -> Key:
+        return (job.job.deadline_at_s is None,)
 
 
 class OneReduceEach(Room):
     """--slots: typed slots, and no node runs more than one reduce."""
 
-    fits_by_node = True  # what else the cluster does is no matter, so it is asked less often
+    fits_by_node = fits_by_kind = True  # it looks at nothing else, so it is asked less often
 
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        is_first = node.free[SlotKind.REDUCE] == node.slots(SlotKind.REDUCE)
-        return phase.kind is not SlotKind.REDUCE or is_first
+        return phase.kind is not REDUCE or not node.used(REDUCE)
 
 
 class Old(CopyOrder):
@@ -70,10 +67,8 @@ class Old(CopyOrder):
         self._after_s = settings.after_s
 
     def worth_a_copy(self, kind: SlotKind) -> Iterable[Attempt]:
-        for attempt in self.state.running.values():
-            is_old = self.state.now_s - attempt.started_at_s >= self._after_s
-            if attempt.phase.kind is kind and is_old:
-                yield attempt
+        before_s = self.state.now_s - self._after_s
+        return [one for one in self.running(kind) if one.started_at_s <= before_s]
 
 
 class AfterCopying(OrderDecorator):

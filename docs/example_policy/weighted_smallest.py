@@ -7,13 +7,10 @@ machine.
 
 from dataclasses import dataclass
 
-from sluice.core.entries import JobEntry, PhaseEntry
-from sluice.core.reasons import Reason, ReasonCode
+from sluice.core.entries import JobEntry
 from sluice.model.settings import setting
 from sluice.policies.job_order import Key
 from sluice.policies.orders.candidate_order import RankedJobs
-
-FIRST = Reason(ReasonCode.FIRST_IN_LINE)
 
 
 class WeightedSmallest(RankedJobs):
@@ -28,8 +25,4 @@ class WeightedSmallest(RankedJobs):
         power: float = setting(1.0, "what the weight is raised to", least=0, most=10)
 
     def key(self, job: JobEntry) -> Key:
-        left = sum(phase.tasks - phase.done for phase in job.phases)
-        return (left / job.weight**self.settings.power, job.seniority)
-
-    def start_reason(self, phase: PhaseEntry) -> Reason:
-        return FIRST
+        return (job.left / job.weight**self.settings.power, job.seniority)

@@ -20,7 +20,7 @@ from sluice.policies.orders.candidate_order import RankedJobs
 from sluice.policies.orders.deadline import EarliestDeadline
 from sluice.policies.orders.fair import Fair
 from sluice.policies.orders.fewest_running import FewestRunning
-from sluice.policies.orders.order_decorator import OrderDecorator
+from sluice.policies.orders.order_decorator import OrderDecorator, Tiers
 from sluice.policies.orders.promised import Promised
 from sluice.policies.rooms.composed import AnySlots, Composed
 from sluice.policies.rooms.line import Line
@@ -52,6 +52,22 @@ class AskedEachTime(Room):
 
 
 class AskedByNode(AskedEachTime):
+    fits_by_node = True
+
+
+class OneEach(Room):
+    """A node runs one reduce at most, of whatever phase."""
+
+    def fits(self, phase, node):
+        asked[self.fits_by_kind] += 1
+        return phase.kind is not SlotKind.REDUCE or not node.used(SlotKind.REDUCE)
+
+
+class OneEachByKind(OneEach):
+    fits_by_kind = True
+
+
+class OneEachByNode(OneEachByKind):
     fits_by_node = True
 
 
@@ -110,6 +126,42 @@ def test_a_room_that_looks_at_the_node_alone_may_be_asked_less_often(
 
     assert each.digest == by_node.digest
     assert asked[True] <= asked[False]
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@settings(max_examples=30, deadline=None)
+@given(
+    cluster=clusters(kinds_min=2, nodes_max=5),
+    jobs=job_lists(tasks_max=8),
+    order=st.sampled_from([EarliestDeadline, FewestRunning, Fair]),
+    around=st.sampled_from([None, EveryOther, Looks]),
+)
+def test_a_room_that_looks_at_the_kind_alone_may_be_asked_about_one_phase(
+    world, cluster, jobs, order, around
+):
+    workload = Workload(cluster=cluster, jobs=tuple(jobs))
+    each, *by_kind = (
+        sluice.simulate(
+            workload, tasks=in_room(room(), order(), around), settings=WORLDS[world]
+        ).digest
+        for room in (OneEach, OneEachByKind, OneEachByNode)
+    )
+
+    assert by_kind == [each, each]
+
+
+def test_of_phases_that_wait_for_the_same_room_one_is_asked_about():
+    """Reduces of 30 jobs wait for the 4 nodes; at each start and end on one, one of them is."""
+    jobs = "".join(
+        f"  - {{id: j{index}, reduces: {{tasks: 4, avg_s: 9}}}}\n" for index in range(30)
+    )
+    text = "version: 1\ncluster: {nodes: 4, node: {map_slots: 1, reduce_slots: 3}}\njobs:\n"
+    workload = sluice.parse_workload(text + jobs)
+    for room in (OneEach, OneEachByNode):
+        sluice.simulate(workload, tasks=in_room(room(), FewestRunning()))
+
+    assert asked[True] <= 2 * 120
+    assert asked[False] > 4 * asked[True]
 
 
 def test_nodes_without_room_are_left_alone_while_others_work():
@@ -221,6 +273,71 @@ def test_a_key_is_asked_for_after_the_job_has_changed():
     sluice.simulate(workload, tasks=Kept)
 
     assert asked["left"] <= 420
+
+
+class Sorts(OrderDecorator):
+    """Jobs of an even number of tasks first, by a look at all that wait."""
+
+    def candidates(self, kind):
+        yield from sorted(self.inner.candidates(kind), key=lambda one: parity(one.job))
+
+    def job_place(self, job, kind):
+        return (parity(job), super().job_place(job, kind))
+
+
+class InTiers(Tiers):
+    def tier(self, job):
+        return parity(job)
+
+
+def parity(job):
+    asked["parity"] += 1
+    return (sum(one.tasks for one in job.phases) % 2,)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@settings(max_examples=15, deadline=None)
+@given(
+    cluster=clusters(kinds_min=2, nodes_max=5),
+    jobs=job_lists(tasks_max=8),
+    order=st.sampled_from([EarliestDeadline, FewestRunning, Fair]),
+)
+def test_tiers_are_the_order_that_sorting_all_that_waits_gives(world, cluster, jobs, order):
+    workload = Workload(cluster=cluster, jobs=tuple(jobs))
+    sorts, tiers = (
+        sluice.simulate(workload, tasks=in_room(Room(), order(), one), settings=WORLDS[world])
+        for one in (Sorts, InTiers)
+    )
+
+    assert sorts.digest == tiers.digest
+
+
+def test_a_tier_is_asked_for_after_the_job_has_changed():
+    """20 jobs of 10 maps: a start and an end of each task, and the release, not 20 for each."""
+    jobs = "".join(f"  - {{id: j{index}, maps: {{tasks: 10, avg_s: 1}}}}\n" for index in range(20))
+    workload = sluice.parse_workload(f"version: 1\ncluster: {{map_slots: 1}}\njobs:\n{jobs}")
+    sluice.simulate(workload, tasks=in_room(Room(), FewestRunning(), InTiers))
+
+    assert asked["parity"] <= 420
+
+
+class PassesOn(OrderDecorator):
+    """Answers whether a task fits, and nothing else; counts what it is asked."""
+
+    def __getattribute__(self, name):
+        asked[name] += 1
+        return super().__getattribute__(name)
+
+    def fits(self, phase, node):
+        return True
+
+
+def test_a_part_is_not_asked_what_it_only_passes_on():
+    text = "version: 1\ncluster: {map_slots: 1}\njobs: [{id: a, maps: {tasks: 50, avg_s: 1}}]\n"
+    sluice.simulate(sluice.parse_workload(text), tasks=in_room(Room(), Eager(), PassesOn))
+
+    assert asked["fits"] >= 50
+    assert asked["candidates"] + asked["begin"] + asked["has_room"] + asked["wake_at_s"] <= 10
 
 
 # --- copies ---------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from sluice.policies.admission.vm_rental import VmRental
 from sluice.policies.composing import Needs, composed, with_part, with_speculation
 from sluice.policies.composition import PRESETS, Composition
 from sluice.policies.guard import guarded
-from sluice.policies.guarded_tasks import GuardedTasks
+from sluice.policies.guarded_tasks import GuardedParts, GuardedTasks
 from sluice.policies.machines.vm_pools import PooledVms
 from sluice.policies.machines.vm_settings import VmPoolSettings
 from sluice.policies.part_settings import part_settings
@@ -260,7 +260,10 @@ def _task_policy(
     }
     needs = needs_of(pools, promises=promises, demands=demands, outside=outside)
     made = composed_policy(composition, preset, settings, needs)
-    return GuardedTasks(made, chosen.label) if outside else made
+    if not outside:
+        return made
+    guard = GuardedTasks if "machines" in outside else GuardedParts  # these are asked first
+    return guard(made, chosen.label)
 
 
 def _wall_s(settings: Settings, policy_name: str) -> float | None:

@@ -30,15 +30,9 @@ from sluice.model.queues import Pool
 from sluice.model.slot_kind import SlotKind
 
 __all__ = [
-    "WHOLE_SLOTS",
-    "Attempt",
-    "Backlog",
-    "JobEntry",
-    "NodeEntry",
-    "PhaseEntry",
-    "PoolEntry",
+    "WHOLE_SLOTS", "Attempt", "Backlog", "JobEntry", "NodeEntry", "PhaseEntry", "PoolEntry",
     "SlotUnits",
-]
+]  # fmt: skip
 
 _NEVER: Final = math.nan
 # A look-up on the Enum itself takes 0.1 us.
@@ -328,6 +322,11 @@ class JobEntry(QueuedJob):
         for phase in self.phases:
             running += phase.running
         return running
+
+    @property
+    def left(self) -> int:
+        """Tasks of all its phases that are not done."""
+        return sum([phase.tasks - phase.done for phase in self.phases])
 
     @property
     def held(self) -> int:

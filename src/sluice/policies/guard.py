@@ -23,6 +23,7 @@ from sluice.core.protocols import (
     TaskPolicy,
 )
 from sluice.core.state import ClusterState
+from sluice.model.errors import SluiceError
 from sluice.model.job import Job
 from sluice.policies.guarded_tasks import Checker, GuardedTasks
 from sluice.policies.memory import Memory
@@ -62,8 +63,15 @@ class GuardedRelease(_Guard, ReleasePolicy):
         self, waiting: Sequence[JobEntry], state: ClusterState, now_s: float
     ) -> ReleaseOrder:
         checker = self._checker
-        answer = checker.call("release", lambda: self.inner.release(waiting, state, now_s))
+        try:  # as `Checker.call`, for it is asked at each instant while a job waits
+            answer = self.inner.release(waiting, state, now_s)
+        except SluiceError:
+            raise
+        except Exception as error:
+            raise checker.raised("release", error) from error
         checker.is_a("release", answer, ReleaseOrder)
+        if answer.order == ():  # nothing, as at most instants
+            return answer
         order = tuple(checker.listed("release", answer.order, JobEntry))
         twice = len(set(order)) < len(order)
         if twice or any(entry.job_id not in state.waiting for entry in order):

@@ -1,4 +1,9 @@
-"""Checks the answers of task policies from outside the package: see `guard`."""
+"""Checks the answers of task policies from outside the package: see `guard`.
+
+A policy of a user answers by itself, so each answer is looked at: `GuardedTasks`. A scheduler of
+ours with parts of a user answers with what is ours: there only what a part raises is caught, by
+`GuardedParts`. Both name the policy, the method and the line.
+"""
 
 from __future__ import annotations
 
@@ -205,6 +210,9 @@ class GuardedTasks(Decorator):
         if self._never_wakes:
             return None
         at_s: Any = self._checker.call("wake_at_s", lambda: self._asked.wake_at_s(state, now_s))
+        return self._instant(at_s)
+
+    def _instant(self, at_s: Any) -> float | None:  # noqa: ANN401  # to be checked
         if at_s is None:
             return None
         if not isinstance(at_s, (int, float)):
@@ -214,6 +222,48 @@ class GuardedTasks(Decorator):
 
     def report(self) -> Mapping[str, object]:
         return self._checker.reported(self.inner)
+
+
+class GuardedParts(GuardedTasks):
+    """A scheduler of ours with parts from outside: what a part raises is reported.
+
+    All that each start asks is a plain call: with an `Any` in between and a function around it, a
+    start takes a tenth more.
+    """
+
+    def fill(self, offer: Offer) -> None:
+        try:
+            self.inner.fill(offer)
+        except WrongDecision as error:
+            raise self._checker.wrong("fill", f"asked for a wrong start: {error}") from error
+        except SluiceError:
+            raise
+        except Exception as error:
+            raise self._checker.raised("fill", error) from error
+
+    def next_node(self, index: int, state: ClusterState) -> int:
+        try:
+            return self.inner.next_node(index, state)
+        except SluiceError:
+            raise
+        except Exception as error:
+            raise self._checker.raised("next_node", error) from error
+
+    def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
+        try:
+            return self._instant(self.inner.wake_at_s(state, now_s))
+        except SluiceError:
+            raise
+        except Exception as error:
+            raise self._checker.raised("wake_at_s", error) from error
+
+    def wants_offer(self, state: ClusterState) -> bool:
+        try:
+            return self.inner.wants_offer(state)
+        except SluiceError:
+            raise
+        except Exception as error:
+            raise self._checker.raised("wants_offer", error) from error
 
 
 def _nearest(policy: type[TaskPolicy], *methods: str) -> type[Any]:

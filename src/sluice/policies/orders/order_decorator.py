@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from mypy_extensions import mypyc_attr
 
 from sluice.core.entries import JobEntry, NodeEntry, PhaseEntry
+from sluice.core.indexes.job_ranking import JobRanking
 from sluice.core.protocols import Assignment, Policy
 from sluice.core.reasons import Reason
 from sluice.core.state import ClusterState
@@ -111,3 +112,56 @@ class OrderDecorator(JobOrder):
 
     def report(self) -> Mapping[str, object]:
         return self.inner.report()
+
+
+def answering(order: JobOrder, method: str) -> JobOrder | None:
+    """The part that answers a question; None if `JobOrder` itself does, by default.
+
+    Those that pass it on are left out, for each start asks several questions, and a call of a class
+    in a user's file takes as long as twenty of compiled ones.
+    """
+    while isinstance(order, OrderDecorator):
+        if getattr(type(order), method) is not getattr(OrderDecorator, method):
+            return order
+        order = order.inner
+    return None if getattr(type(order), method) is getattr(JobOrder, method) else order
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Tiers(OrderDecorator):
+    """Jobs of a lower tier come first, those of one tier in the order inside."""
+
+    def attach(self, state: ClusterState) -> None:
+        super().attach(state)
+        self._tiers: dict[JobEntry, Key] = {}  # of jobs that have waited for a slot
+        self._ranking = JobRanking(state, self._place)
+
+    def tier(self, job: JobEntry) -> Key:
+        """The job's tier; it is asked for after a task of the job started or ended."""
+        raise AssertionError("a Tiers defines tier()")
+
+    def forget(self, jobs: Sequence[JobEntry]) -> None:
+        super().forget(jobs)
+        for job in jobs:
+            self._tiers.pop(job, None)
+
+    def _place(self, job: JobEntry) -> Key:
+        tier = self._tiers[job] = self.tier(job)
+        return tier
+
+    def candidates(self, kind: SlotKind) -> Iterator[PhaseEntry]:
+        first = self._ranking.first_phase(kind)
+        if first is None:
+            return
+        tier, later = self._tiers[first.job], list[PhaseEntry]()
+        for phase in self.inner.candidates(kind):
+            if self._tiers[phase.job] == tier:
+                yield phase
+            else:
+                later.append(phase)
+        # The first tier is mostly enough.
+        later.sort(key=lambda phase: self._tiers[phase.job])
+        yield from later
+
+    def job_place(self, job: JobEntry, kind: SlotKind) -> Key:
+        return (self.tier(job), super().job_place(job, kind))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from sluice.core.entries import NodeEntry
 from sluice.core.offers import Offer
 from sluice.core.protocols import TaskPolicy
 from sluice.core.state import ClusterState
@@ -18,21 +19,38 @@ from sluice.model.job import Job
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.decorator import Decorator
 from sluice.policies.job_order import JobOrder
+from sluice.policies.orders.order_decorator import answering
 from sluice.policies.rooms.room import Room
 
 
-def fill_room(offer: Offer, line: JobOrder, room: Room) -> None:
-    """Start what fits on the node of the offer, in the order of a line."""
-    node = offer.node
-    line.begin(offer.now_s)
-    for kind in room.kinds:
-        while node.free[kind] and line.has_room(node, kind, 0):
-            pick = line.pick(node, kind)
-            if pick is None:
-                break
-            reserve = room.reserve(pick.phase)
-            offer.start(pick.phase, kind, pick.reason, 1, pick.copy_of, reserve)
-    line.end(offer.now_s)
+class _Filler:
+    """Starts what fits on a node, in the order of a line."""
+
+    def __init__(self, line: JobOrder, room: Room) -> None:
+        self._room = room
+        self._picks = answering(line, "pick") or line
+        self._limits_nodes = answering(line, "has_room")
+        self._begins = answering(line, "begin")
+        self._ends = answering(line, "end")
+        self._kinds = room.kinds
+        self._reserves = type(room).reserve is not Room.reserve
+
+    def fill(self, offer: Offer) -> None:
+        node = offer.node
+        if self._begins is not None:
+            self._begins.begin(offer.now_s)
+        for kind in self._kinds:
+            while node.free.of(kind).count and self._has_room(node, kind):
+                pick = self._picks.pick(node, kind)
+                if pick is None:
+                    break
+                reserve = self._room.reserve(pick.phase) if self._reserves else None
+                offer.start(pick.phase, kind, pick.reason, 1, pick.copy_of, reserve)
+        if self._ends is not None:
+            self._ends.end(offer.now_s)
+
+    def _has_room(self, node: NodeEntry, kind: SlotKind) -> bool:
+        return self._limits_nodes is None or self._limits_nodes.has_room(node, kind, 0)
 
 
 class Composed(Decorator):
@@ -42,7 +60,7 @@ class Composed(Decorator):
 
     def __init__(self, line: JobOrder, room: Room) -> None:
         super().__init__(line)
-        self._inner = line
+        self._filler = _Filler(line, room)
         self._room = room
 
     @property
@@ -58,7 +76,7 @@ class Composed(Decorator):
 
     def fill(self, offer: Offer) -> None:
         if offer.node.slots(SlotKind.CONTAINER) or not offer.node.node.capacity.is_zero:
-            fill_room(offer, self._inner, self._room)
+            self._filler.fill(offer)
 
     def shortage(self, kind: SlotKind, nodes: Sequence[Node]) -> SlotShortage | None:
         return self._room.shortage(kind, nodes)
@@ -75,7 +93,7 @@ class AnySlots(Decorator):
 
     def __init__(self, inner: TaskPolicy, line: JobOrder, room: Room) -> None:
         super().__init__(inner)
-        self._inner = line
+        self._filler = _Filler(line, room)
         self._room = room
 
     def attach(self, state: ClusterState) -> None:
@@ -91,7 +109,7 @@ class AnySlots(Decorator):
 
     def fill(self, offer: Offer) -> None:
         if offer.state.backlogs[SlotKind.CONTAINER].count:
-            fill_room(offer, self._inner, self._room)
+            self._filler.fill(offer)
         else:
             self.inner.fill(offer)
 

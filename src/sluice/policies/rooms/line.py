@@ -11,9 +11,9 @@ from sluice.model.cluster import Locality
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.data.delay import DelayScheduling
 from sluice.policies.decorator import earlier
-from sluice.policies.job_order import JobOrder, Pick, Place
+from sluice.policies.job_order import IN_TURN, JobOrder, Pick, Place
 from sluice.policies.memory import NOTHING, Memory
-from sluice.policies.orders.order_decorator import OrderDecorator
+from sluice.policies.orders.order_decorator import OrderDecorator, answering
 from sluice.policies.rooms.loanable import Loanable
 from sluice.policies.rooms.refusals import Refusals
 from sluice.policies.rooms.room import Lent, Room
@@ -37,7 +37,17 @@ class Line(OrderDecorator):
         self.room.attach(state)
         self._loans = self.room.loans
         if self.room.fits_by_node or self._loans is not None:
-            self._without_room = Refusals(state)
+            self._without_room = Refusals(state, by_kind=self.room.fits_by_kind)
+        # Each start asks all of these.
+        inner = self.inner
+        self._order = answering(inner, "candidates") or inner
+        self._reasons = answering(inner, "start_reason")
+        self._begins = answering(inner, "begin")
+        self._ends = answering(inner, "end")
+        self._limits_nodes = answering(inner, "has_room")
+        self._fits = answering(inner, "fits")
+        self._wakes = answering(inner, "wake_at_s")
+        self._is_any_room = type(self.room).fits is Room.fits  # and need not be asked
 
     def memory(self) -> Memory:
         return NOTHING if self._delay is None else self._delay.saved()
@@ -47,14 +57,21 @@ class Line(OrderDecorator):
             self._delay.restored(own, state.jobs)
 
     def begin(self, now_s: float) -> None:
-        super().begin(now_s)
+        if self._begins is not None:
+            self._begins.begin(now_s)
         if self._delay is not None:
             self._delay.begin(now_s)
 
     def end(self, now_s: float) -> None:
-        super().end(now_s)
+        if self._ends is not None:
+            self._ends.end(now_s)
         if self._delay is not None:
             self._delay.end(now_s)
+
+    def has_room(self, node: NodeEntry, kind: SlotKind, more: int) -> bool:
+        if self._limits_nodes is None:
+            return node.free.of(kind).count > 0
+        return self._limits_nodes.has_room(node, kind, more)
 
     def could_use(self, slot_kind: SlotKind, state: ClusterState) -> bool:
         if self._delay is not None:
@@ -75,8 +92,8 @@ class Line(OrderDecorator):
         return best
 
     def fits(self, phase: PhaseEntry, node: NodeEntry) -> bool:
-        if self.room.fits(phase, node):
-            return super().fits(phase, node)
+        if self._is_any_room or self.room.fits(phase, node):
+            return self._fits is None or self._fits.fits(phase, node)
         if self._without_room is not None:
             self._without_room.refuse(phase)
         return False
@@ -101,10 +118,24 @@ class Line(OrderDecorator):
             refusals = None  # all tasks fit in slots of their own kind
         if refusals is not None and refusals.has(node, kind):
             return None
-        found = self._started(super().pick(node, kind, pool, before), node)
+        found = self._started(self._first_that_fits(node, kind, before, refusals), node)
         if found is None and refusals is not None:
             refusals.note(node, kind)
         return found
+
+    def _first_that_fits(
+        self, node: NodeEntry, kind: SlotKind, before: Place | None, refusals: Refusals | None
+    ) -> Pick | None:
+        """The first in the order that may start on the node."""
+        reasons = self._reasons
+        for phase in self._order.candidates(kind):
+            if before is not None and self.job_place(phase.job, kind) > before.job:
+                return None
+            if self.may_start(phase, node):
+                return Pick(phase, IN_TURN if reasons is None else reasons.start_reason(phase))
+            if refusals is not None and refusals.is_final:
+                return None
+        return None
 
     def next_loan(self, index: int, kind: SlotKind, slot_kind: SlotKind) -> int:
         refusals = self._without_room
@@ -125,7 +156,7 @@ class Line(OrderDecorator):
         return pick
 
     def wake_at_s(self, state: ClusterState, now_s: float) -> float | None:
-        inner_s = super().wake_at_s(state, now_s)
+        inner_s = None if self._wakes is None else self._wakes.wake_at_s(state, now_s)
         return inner_s if self._delay is None else earlier(inner_s, self._delay.wake_at_s(now_s))
 
     def holds_back(self, state: ClusterState, now_s: float) -> bool:

@@ -25,10 +25,16 @@ class _Refused:
 
 
 class Refusals(AttemptIndex):
-    """Which nodes need not be asked, by the kind of their free slots."""
+    """Which nodes need not be asked, by the kind of their free slots.
 
-    def __init__(self, state: ClusterState) -> None:
+    by_kind: whether a node that has no room for one phase has none for any of its kind.
+    is_final: whether it follows that nothing that waits has room on the node at hand.
+    """
+
+    def __init__(self, state: ClusterState, *, by_kind: bool = False) -> None:
         self._state = state
+        self._by_one = by_kind
+        self.is_final = False
         self._by_kind: ByKind[_Refused] = ByKind(lambda _: _Refused())
         self._node_changes = 0
         self._phases: set[PhaseEntry] = set()  # that had no room on the node at hand
@@ -59,16 +65,20 @@ class Refusals(AttemptIndex):
 
     def has(self, node: NodeEntry, kind: SlotKind) -> bool:
         """Whether a slot of the node was refused to all that waits; else it is asked about now."""
-        self._phases.clear()
+        self.is_final = False
+        if self._phases:
+            self._phases.clear()
         return self._of(kind).has(node.index)
 
     def refuse(self, phase: PhaseEntry) -> None:
         """The phase has no room on the node that is asked about."""
-        self._phases.add(phase)
+        self.is_final = self._by_one
+        if not self._by_one:
+            self._phases.add(phase)
 
     def note(self, node: NodeEntry, kind: SlotKind) -> None:
         """Nothing starts in a slot of the node. That lasts if all that waits was refused."""
-        if len(self._phases) == self._state.backlogs[kind].count:
+        if self.is_final or len(self._phases) == self._state.backlogs[kind].count:
             self._of(kind).add(node.index)
 
     def next_node(self, index: int, kind: SlotKind, slot_kind: SlotKind) -> int:

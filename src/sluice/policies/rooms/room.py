@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Self
 
+from mypy_extensions import mypyc_attr
+
 from sluice.core.entries import NodeEntry, PhaseEntry
 from sluice.core.protocols import NoSettings
 from sluice.core.reasons import Reason, ReasonCode
@@ -27,6 +29,7 @@ _REDUCE: Final = SlotKind.REDUCE
 _CONTAINER: Final = SlotKind.CONTAINER
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Room:
     """Typed slots: each task takes a slot of its own kind.
 
@@ -35,13 +38,16 @@ class Room:
     fits_by_node: whether `fits` reads nothing but what the workload says of the phase, and the node
     with what runs on it. Then a node that refused all waiting work is asked again only after it
     changed, or after other work came.
+    fits_by_kind: whether of the phase it reads the kind alone. Then one phase of each kind is asked
+    about instead of all that wait.
     loans: on which nodes a slot may be lent; None where none is, or on all.
     """
 
-    kinds: tuple[SlotKind, ...] = (_MAP, _REDUCE, _CONTAINER)
-    has_any_slot: bool = False
+    kinds: ClassVar[tuple[SlotKind, ...]] = (_MAP, _REDUCE, _CONTAINER)
+    has_any_slot: ClassVar[bool] = False
     has_whole_slots: bool = True
     fits_by_node: ClassVar[bool] = False
+    fits_by_kind: ClassVar[bool] = False
     loans: Loanable | None = None
 
     name: ClassVar[str] = ""
@@ -80,6 +86,7 @@ class Room:
         return None
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Containers(Room):
     """Any slot takes any task.
 
@@ -105,6 +112,7 @@ class Containers(Room):
         return Reason(ReasonCode.EARLY_LIMIT, (("most", self._early_max()),))
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Lent(Containers):
     """Slots of either kind, lent by the rules of `dynamicmr`; tasks of stages take any slot."""
 
@@ -127,6 +135,7 @@ class Lent(Containers):
         return None if self.loans is None else self.loans.explain(phase, self.state)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class FreeResources(Containers):
     """All that a task needs must be free on its node, as RAS counts it, and is reserved for it."""
 
