@@ -44,7 +44,8 @@ NO_PAST = Past(newest=(), usual=(), spread=LengthSpread(SIGMA_ASSUMED))
 
 def past_of(name: str, profiles: Profiles) -> Past:
     """The past of a profile. profiles: the usual store. Raises what `Profiles` raises."""
-    return _kept(str(profiles.address), name, profiles.newest_digests(name, RUNS_JUDGED))
+    digests = profiles.newest_digests(name, RUNS_JUDGED)
+    return _kept(str(profiles.address), name, digests) if digests else NO_PAST
 
 
 @lru_cache(maxsize=_PROFILES_KEPT)

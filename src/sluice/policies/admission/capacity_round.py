@@ -188,29 +188,43 @@ class _Queue:
         self._free = free
         self._vm_containers = vm_containers
         self._ranks = [_rank(wish) for wish in ordered]
+        # No room is enough for a job that is not worth its rent.
+        self._needs = [
+            one.containers if one.penalty_usd >= one.rent_usd else math.inf for one in ordered
+        ]
         self._frees: dict[int, list[float]] = {}  # by VMs added
+        # Of the last job of each size: its place, from how many VMs on, and how many it needs.
+        self._needed: dict[float, tuple[int, int, int]] = {}
 
     def frees(self, vms: int = 0) -> list[float]:
         """Containers that are free before each job and after the last."""
         if vms not in self._frees:
             room = self._free + vms * self._vm_containers
-            self._frees[vms] = _filled(self.ordered, room)[0]
+            found = self._frees[vms] = [room]
+            for need in self._needs:
+                if need <= room:
+                    room -= int(need)
+                found.append(room)
         return self._frees[vms]
 
-    def admits(self, wish: Wish, vms: int = 0) -> bool:
+    def admits(self, wish: Wish) -> bool:
         """Whether a job is admitted at its place, whether the queue has it already or not."""
-        return _fits(wish, self._free_at(wish, vms))
+        return _fits(wish, self.frees()[self._place(wish)])
 
     def vms_needed(self, wish: Wish, vms: int = 0) -> int:
-        """The least number of VMs, from `vms` on, with which the job is admitted."""
+        """The least number of VMs, from `vms` on, with which a job is admitted that is worth it."""
+        place, wanted = self._place(wish), wish.containers
+        # The room shrinks from place to place, so a job needs no fewer than one of its size before.
+        before, began, least = self._needed.get(wanted, (0, 0, 0))
+        found = max(vms, least) if before <= place and began <= vms else vms
         # Room at a job's turn grows by no more than the VMs do, so no smaller number is skipped.
-        while not self.admits(wish, vms):
-            missing = wish.containers - self._free_at(wish, vms)
-            vms += max(1, math.ceil(missing / self._vm_containers))
-        return vms
+        while (free := self.frees(found)[place]) < wanted:
+            found += max(1, math.ceil((wanted - free) / self._vm_containers))
+        self._needed[wanted] = place, vms, found
+        return found
 
-    def _free_at(self, wish: Wish, vms: int) -> float:
-        return self.frees(vms)[bisect.bisect_left(self._ranks, _rank(wish))]
+    def _place(self, wish: Wish) -> int:
+        return bisect.bisect_left(self._ranks, _rank(wish))
 
 
 def _filled(ordered: Sequence[Wish], free: float) -> tuple[list[float], list[bool]]:
