@@ -394,6 +394,17 @@ def test_a_name_with_markup_stays_text(service, owner, visit):
     assert page.locator("main img").count() == 0
 
 
+def test_the_nodes_show_the_names_of_their_jobs(service, owner, visit):
+    job_id = owner.post("/v1/jobs", {"job": job(service, "seen-by-name", 60)}).json["job_id"]
+    page = visit().log_in(service)
+    page.get_by_role("link", name="Nodes").click()
+
+    link = page.get_by_role("link", name="seen-by-name").first
+    expect(link).to_have_attribute("href", f"/jobs/{job_id}")
+    expect(link).to_have_attribute("title", job_id)
+    owner.delete(f"/v1/jobs/{job_id}")
+
+
 def test_nodes_and_an_empty_view(service, visit):
     page = visit().log_in(service)
     page.get_by_role("link", name="Nodes").click()
@@ -477,6 +488,9 @@ def test_without_a_run_the_page_says_what_to_do(tmp_path):
 def test_an_admin_makes_and_revokes_a_token(service, visit):
     page = visit().log_in(service)
     page.get_by_role("link", name="Admin").click()
+    processes = page.get_by_role("table").filter(has_text="Processes of the service")
+    for name in ("driver", "follower", "web"):
+        expect(processes.get_by_role("row").filter(has_text=name)).to_contain_text("MB")
     page.get_by_label("Name").fill("robot")
     page.get_by_label("Tenant").fill("etl")
     page.get_by_label("Role").select_option("submitter")

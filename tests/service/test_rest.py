@@ -3,6 +3,7 @@
 import gzip
 import http.client
 import json
+import resource
 import socket
 import time
 from contextlib import suppress
@@ -636,6 +637,36 @@ def test_queues_nodes_and_figures(service, anna, owner):
     assert 'sluice_jobs{queue="count",state="done"}' in figures
     assert "sluice_nodes_up 2.0" in figures
     assert anna.get("/metrics").status == 403
+
+
+def test_an_admin_sees_how_the_processes_of_the_service_are(service, anna, owner):
+    rows = owner.get("/v1/processes").json["items"]
+    assert [row["process"] for row in rows] == ["driver", "follower", "web"]
+    assert rows[2]["pid"] == owner.get("/v1/about").json["pid"]
+    for row in rows:
+        pages = int(Path(f"/proc/{row['pid']}/statm").read_text("ascii").split()[1])
+        assert row["rss_bytes"] == pytest.approx(pages * resource.getpagesize(), rel=0.5)
+        begun = datetime.fromisoformat(row["started_at"])
+        assert 0 < (datetime.now(UTC) - begun).total_seconds() < 3600
+        assert 0 <= row["lag_s"] < 60
+    assert len({row["pid"] for row in rows}) == 3
+    assert anna.get("/v1/processes").status == 403
+
+
+def test_the_nodes_name_their_jobs_and_not_those_of_other_tenants(service, anna, owner):
+    made = anna.post("/v1/jobs", {"job": job(service, "by-its-name", 30)}).json["job_id"]
+    by_id = {}
+    while made not in by_id:
+        rows = anna.get("/v1/nodes").json["nodes"]
+        assert all(len(row["names"]) == len(row["jobs"]) for row in rows)
+        by_id = {
+            one: name for row in rows for one, name in zip(row["jobs"], row["names"], strict=True)
+        }
+    assert by_id[made] == "by-its-name"
+    other = Client(service, token(service, "otto", "otto-tenant", "viewer"))
+    for row in other.get("/v1/nodes").json["nodes"]:
+        assert set(row["names"]) == set(row["jobs"]) <= {"other tenant"}
+    anna.delete(f"/v1/jobs/{made}")
 
 
 def test_promises_come_in_parts_and_unknown_fields_are_refused(service, anna):

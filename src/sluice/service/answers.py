@@ -223,7 +223,7 @@ class Fairness(BaseModel, populate_by_name=True):
 
 
 class Node(BaseModel):
-    """A node. jobs: that run on it; those of others are one "other tenant".
+    """A node. jobs, names: what runs on it; the jobs of others are one "other tenant".
 
     cordoned: why an operator wants no more work on it.
     """
@@ -234,6 +234,7 @@ class Node(BaseModel):
     slots: int
     used: int
     jobs: list[str]
+    names: list[str]
     faults: int
     fault: str | None
 
@@ -242,6 +243,29 @@ class Nodes(BaseModel):
     """All nodes."""
 
     nodes: list[Node]
+
+
+class Process(BaseModel):
+    """A process of the service, all null where it does not answer.
+
+    lag_s: how long it took to answer. The follower reads the journal to its end before it does, so
+    that this is how far it was behind.
+    """
+
+    process: Literal["driver", "follower", "web"]
+    pid: int | None
+    rss_bytes: int | None
+    started_at: str | None
+    lag_s: float | None
+
+
+class Processes(BaseModel):
+    """The processes of the service."""
+
+    items: list[Process]
+    next: None
+    total: int
+    total_is_exact: bool
 
 
 class Cordoned(BaseModel):

@@ -199,6 +199,7 @@ class Activity:
             "slots": node.map_slots + node.reduce_slots + node.containers,
             "used": sum(each.tasks for each in running),
             "jobs": [*visible, *others],
+            "names": [*(self._replica.jobs[each].submitted.name for each in visible), *others],
             "faults": int(entry.faults),
             "fault": entry.fault or None,
         }

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from sluice.bootstrap.service.futures import instant
+from sluice.engines.agent import kernel
 from sluice.model.errors import SluiceError
+from sluice.service.answers import Process, Processes, listed
 from sluice.service.context import Given
 from sluice.service.events import CLIENTS_MAX, CLIENTS_OF_ONE_MAX, STREAM
 from sluice.service.guards import BODY_BYTES_MAX, HEADER_BYTES_MAX
@@ -20,6 +27,7 @@ from sluice.service.principals import Admin, Viewer, proof_of
 from sluice.service.problem import OPEN, Problem, documented
 
 router = APIRouter(tags=["service"])
+_STATUS_S = 5.0  # a process that takes longer does not answer: that is what is asked here
 _EVENT_STREAM = {"text/event-stream": {"schema": {"type": "string"}}}
 
 
@@ -69,6 +77,48 @@ async def about() -> JSONResponse:
     return JSONResponse(
         {"release": version("sluice"), "api": "v1", "pid": os.getpid(), "limits": limits}
     )
+
+
+@router.get("/v1/processes", response_model=None,
+            responses={200: {"model": Processes}, **documented()})  # fmt: skip
+async def processes(_who: Admin, given: Given) -> JSONResponse:
+    """Processes of the service: how much memory each has, since when, and how late it answers."""
+    backend = given.backend
+    rows = await asyncio.gather(
+        _process("driver", partial(backend.ask_driver, {"do": "status"})),
+        _process("follower", partial(backend.ask, "status")),
+        _process("web", _own_status),
+    )
+    return JSONResponse(listed(list(rows), len(rows)))
+
+
+async def _own_status() -> dict[str, Any]:
+    await asyncio.sleep(0)  # whatever is due comes first
+    return {"pid": os.getpid()}
+
+
+async def _process(name: str, ask: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    """A row. Recorded runs have neither driver nor follower."""
+    row: dict[str, Any] = dict.fromkeys(Process.model_fields) | {"process": name}
+    began_s = time.monotonic()
+    with suppress(SluiceError, OSError):  # a timeout is one
+        async with asyncio.timeout(_STATUS_S):
+            pid = (await ask()).get("pid")
+        if pid is not None:
+            row |= {"lag_s": time.monotonic() - began_s, **_seen(pid)}
+    return row
+
+
+def _seen(pid: int) -> dict[str, Any]:
+    """How a process is, as the kernel shows it. Raises OSError for one that is gone."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
+    entry = kernel.process(pid)
+    age_s = 0.0 if entry is None else time.clock_gettime(time.CLOCK_BOOTTIME) - entry.started_s
+    return {
+        "pid": pid,
+        "rss_bytes": pages * os.sysconf("SC_PAGE_SIZE"),
+        "started_at": instant(time.time() - age_s),
+    }
 
 
 @router.get("/v1/events", response_model=None,

@@ -10,10 +10,17 @@ export async function adminView(main, _match, _open, showError) {
   document.title = "Admin · Sluice";
   const made = make("p", { role: "status" });
   const draw = async () => {
-    const [tokens, audit, about, tenants, templates] = await Promise.all(["tokens", "audit?limit=50", "about", "tenants", "templates"].map((what) => ask(`/v1/${what}`)));
+    const [tokens, audit, about, tenants, templates, processes] = await Promise.all(["tokens", "audit?limit=50", "about", "tenants", "templates", "processes"].map((what) => ask(`/v1/${what}`)));
     show(main,
       make("h1", {}, "Admin"),
-      make("p", { class: "lead" }, `Sluice ${about.release}, web process ${about.pid}; ${counted(tokens.total, "token")}.`),
+      make("p", { class: "lead" }, `Sluice ${about.release}; ${counted(tokens.total, "token")}.`),
+      table("Processes of the service", [
+        { name: "process", value: (row) => row.process },
+        { name: "pid", value: (row) => row.pid ?? "does not answer" },
+        { name: "memory", value: (row) => row.pid ? `${Math.round(row.rss_bytes / 1e6)} MB` : "–", by: (row) => row.rss_bytes, number: true },
+        { name: "started", value: (row) => clock(row.started_at) },
+        { name: "lag", value: (row) => row.pid ? `${Math.round(1000 * row.lag_s)} ms` : "–", by: (row) => row.lag_s, number: true },
+      ], processes.items),
       make("h2", {}, "Tokens"),
       tokens.items.length ? table("A secret is shown once, when its token is made", [
         { name: "name", value: (row) => row.name },

@@ -21,7 +21,7 @@ export async function nodesView(main) {
         { name: "node", value: (row) => row.node_id },
         { name: "state", value: (row) => make("span", { class: row.state === "up" && !row.cordoned ? "state done" : "state failed", title: row.cordoned ?? "" }, row.state !== "up" ? "✕ down" : row.cordoned ? "◌ cordoned" : "✓ up") },
         { name: "slots in use", value: (row) => `${row.used} of ${row.slots}`, by: (row) => row.used, number: true },
-        { name: "jobs", value: (row) => (row.jobs.length ? make("span", {}, row.jobs.flatMap((id, number) => [number ? ", " : "", id.startsWith("job-") ? make("a", { href: `/jobs/${id}` }, id) : id])) : null) },
+        { name: "jobs", value: (row) => (row.jobs.length ? make("span", {}, row.jobs.flatMap((id, number) => [number ? ", " : "", id.startsWith("job-") ? make("a", { href: `/jobs/${id}`, title: id }, row.names[number]) : id])) : null) },
         { name: "last fault", value: (row) => row.fault ?? "" },
       ], nodes, { first: { at: 0 } }) : make("p", { class: "empty" }, "No node has come yet."));
   };
