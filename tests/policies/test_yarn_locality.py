@@ -121,6 +121,15 @@ def test_fair_does_not_wait_unless_it_has_both_thresholds():
     assert one.grants("n1")
 
 
+@pytest.mark.parametrize(("near", "far", "missed"), [(0, 0, 2), (0, 1, 4), (0.5, 0, 2), (0, -1, 0)])
+def test_a_threshold_of_zero_is_a_wait_of_one_opportunity(near, far, missed):
+    """With two nodes, and the input in another rack. Below zero is no threshold."""
+    thresholds = {"node_locality_threshold": near, "rack_locality_threshold": far}
+    asking = Asking([("n0",)], ["r0", "r1"], rules=FairRules, **thresholds)
+
+    assert asking.missed("n1") == missed
+
+
 def test_requests_for_a_node_are_as_many_as_its_tasks():
     """The third container is one for the rack, as a node holds the input of two tasks."""
     asking = Asking(
