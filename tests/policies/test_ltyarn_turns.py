@@ -52,3 +52,19 @@ def test_the_first_child_is_the_one_with_the_least_key(seed):
         without = set(draw.sample(sorted(children.base), draw.randint(0, 1)))
 
         assert children.turns.first(now_s, without) == children.least(now_s, without)
+
+
+@pytest.mark.interpreted
+def test_no_more_void_entries_are_kept_than_twice_the_children():
+    """And 64. Each of eight children changes a thousand times, and grows dearer each time."""
+    turns = Turns("ltrf")
+    keys = dict.fromkeys(range(8), 0)
+    turns.key_of = lambda child, _: (keys[child], child)
+    longest = 0
+    for step in range(8000):
+        keys[step % 8] += 8
+        turns.touch(step % 8)
+        turns.first(0.0, without=set(range(8)))
+        longest = max(longest, len(turns._heap))
+
+    assert longest <= 64 + 2 * 8

@@ -24,7 +24,7 @@ from sluice.model.queue_tree import AmountKind, ConfiguredQueue, QueueAmount, Qu
 from sluice.model.queues import Pool
 from sluice.model.slot_kind import SlotKind
 from sluice.model.workload import Workload
-from sluice.policies.yarn.capacity_preemption import filled
+from sluice.policies.yarn.capacity_preemption import CapacityPreemption, filled
 from sluice.policies.yarn.policy import YarnTasks
 from sluice.policies.yarn.queues import Application, CapacityRules
 from sluice.policies.yarn.schedulers import preemption_of
@@ -316,6 +316,42 @@ def test_a_reserved_node_waits_for_room_while_the_master_is_wanted(facts, is_res
 
     assert host.reserved is (app if is_reserved else None)
     assert policy._grant.mock_calls == [call(host, app, 3.0)] * grants
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(
+    ("free", "most", "far_max", "is_near", "granted"),
+    [
+        (10, None, None, True, 3),  # 4 + 4 + 4 containers are no fewer than are free
+        (8, None, None, True, 2),
+        (0, None, None, True, 0),
+        (99, 2, None, True, 2),
+        (99, None, 3, False, 3),
+        (99, None, None, False, 1),  # one by default
+        (99, None, None, True, 5),  # no other one asks
+    ],
+)
+def test_a_heartbeat_grants_up_to_its_limits(free, most, far_max, is_near, granted):
+    """Each of five applications wants four containers."""
+    rules = Mock(said=Mock(containers_max=most, offswitch_max=far_max))
+    rules.choose.side_effect = [*(Mock(wants=4) for _ in range(5)), None]
+    rules.placement.is_near = is_near
+
+    assert len(list(CapacityRules.grants(rules, free, 9))) == granted
+
+
+@pytest.mark.interpreted
+@pytest.mark.parametrize(("now_s", "due_s"), [(0.0, 3.0), (2.9, 3.0), (3.0, 6.0), (7.0, 9.0)])
+def test_rounds_of_preemption_are_at_multiples_of_their_interval(now_s, due_s):
+    """While a queue is above its guarantee and another one waits."""
+    leaf = Mock(used=3, guarantee=2.0)
+    rounds = Mock(_running={leaf: {}}, _due_s=math.inf, _every_s=3.0)
+    rounds._rules.is_waiting = True
+    assert CapacityPreemption.wake_at_s(rounds, now_s) == due_s
+    assert CapacityPreemption.wake_at_s(rounds, now_s + 1) == due_s, "one wake-up for each"
+    leaf.used = 2
+    assert CapacityPreemption.wake_at_s(rounds, now_s) is None
+    assert rounds._due_s == math.inf
 
 
 def test_a_master_larger_than_any_node_is_refused():
