@@ -2,12 +2,17 @@
 
 import json
 import random
+from unittest.mock import Mock
+
+import pytest
 
 import sluice
+from sluice.model.lengths import ConstantLengths
 from sluice.planning.stages.list_schedules import without_idling
 from sluice.planning.stages.problem import stage_problem
 from sluice.planning.stages.search import longest_first
 from sluice.planning.stages.task_graph import makespan
+from sluice.policies.orders.critical_path import _paths_s
 
 
 def workload(jobs, containers):
@@ -78,3 +83,22 @@ def test_maps_and_the_reduces_behind_them_are_one_path():
     found = sluice.simulate(sluice.parse_workload(json.dumps(given)), tasks="order=critical-path")
 
     assert {job.job_id: job.finished_at_s for job in found.jobs} == {"maps": 8, "both": 7}
+
+
+@pytest.mark.interpreted
+def test_a_path_is_that_of_the_longest_tasks_from_a_stage_to_the_end():
+    """A diamond: the last stage reads from two that read from the first. The last one fetches."""
+    shapes = [((), 2.0, None), ((0,), 3.0, None), ((0,), 1.0, None), ((1, 2), 4.0, 1.0)]
+    phases = [
+        Mock(
+            after=after,
+            phase=Mock(
+                tasks=3,
+                lengths=ConstantLengths(0.5, longest_s),
+                fetch=fetch_s and ConstantLengths(0.5, fetch_s),
+            ),
+        )
+        for after, longest_s, fetch_s in shapes
+    ]
+
+    assert _paths_s(Mock(phases=phases)) == [10.0, 8.0, 6.0, 5.0]

@@ -117,3 +117,30 @@ def test_jobs_are_chosen_again_after_the_interval():
     goals.begin(13.0)
 
     assert (goals.memory()["kept"], goals.memory()["chosen_at_s"]) == (["j2", "j1"], 13.0)
+
+
+@pytest.mark.interpreted
+def test_a_deadline_before_the_end_of_the_longest_chain_is_not_kept():
+    """However many slots there are. At 8 s, one task of 2 s, and then a second one."""
+    assert kept([due(1, 10.0, 1, 2.0)], 8.0, 4) == [1]
+    assert kept([due(1, 9.9, 1, 2.0)], 8.0, 4) == []
+    chained = [due(number, at_s, 1, 2.0) for number, at_s in ((1, 11.9), (2, 12.0))]
+    for one in chained:
+        (last,) = due(9, None, 1, 2.0).phases
+        last.after = (0,)
+        one.phases = (*one.phases, last)
+    assert kept(chained, 8.0, 4) == [2]
+    for one in chained:
+        one.phases[0].configure_mock(done=1, is_done=True)
+    assert kept(chained, 8.0, 4) == [1, 2]
+
+
+@pytest.mark.interpreted
+def test_tasks_that_are_done_are_no_work_and_equal_deadlines_go_by_seniority():
+    half = due(1, 4.0, 4, 2.0)
+    half.phases[0].done = 2
+    assert kept([half], 0.0, 1) == [1]
+    half.phases[0].done = 1
+    assert kept([half], 0.0, 1) == []
+
+    assert kept([due(2, 9.0, 1, 1.0), due(1, 9.0, 1, 1.0)], 0.0, 1) == [1, 2]
