@@ -184,10 +184,9 @@ class _Solver:
             self._solver.changeColIntegrality(column, highspy.HighsVarType.kInteger)
         return column
 
-    def _row(self, least: float, most: float, terms: Sequence[tuple[int, float]]) -> int:
+    def _row(self, least: float, most: float, terms: Sequence[tuple[int, float]]) -> None:
         columns, factors = [column for column, _ in terms], [factor for _, factor in terms]
         self._solver.addRow(least, most, len(columns), columns, factors)
-        return int(self._solver.getNumRow()) - 1
 
     def _add_choices(self) -> None:
         largest = max(max(block.usd) for block in self._program.blocks) or 1.0
