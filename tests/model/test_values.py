@@ -424,3 +424,15 @@ def test_jobs_whose_tasks_name_the_same_resources_are_not_copied():
     mixed = Workload(cluster=None, jobs=(*jobs, replace(JOB, job_id="l", phases=(other,)))).jobs
     assert mixed[:2] == jobs
     assert mixed[2].phases[0].demand.fetch.other == (("gpu", 0.0),)
+
+
+def test_a_demand_is_zero_if_each_part_of_it_is():
+    some = Resources(io=1.0)
+
+    assert Demand().is_zero
+    for part in ("work", "fetch", "fetch_per_map"):
+        assert not Demand(**{part: some}).is_zero
+        others = dict.fromkeys({"work", "fetch", "fetch_per_map"} - {part}, some)
+        assert not Demand(**others).is_zero
+    for name in ("cpu", "io", "memory", "network"):
+        assert not Resources(**{name: 1.0}).is_zero

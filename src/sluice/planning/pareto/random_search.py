@@ -77,7 +77,7 @@ def recursive_random_search(
     while tally.left > 0:
         explored = [tally.anywhere() for _ in range(min(_EXPLORED, tally.left))]
         best = min(explored, key=lambda found: found.cost)
-        # Only a start that is better than the median of all starts is worth a local search.
+        # Only a start that is no worse than the median of all starts is worth a local search.
         if not thresholds or best.cost <= sorted(thresholds)[len(thresholds) // 2]:
             _look_closer(tally, best)
         thresholds.append(best.cost)
