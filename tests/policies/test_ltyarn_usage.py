@@ -1,4 +1,4 @@
-"""What a node of the tree has used, with what its young tasks are assumed to use yet."""
+"""The use of a node of the tree, with that which its young tasks are assumed to have yet."""
 
 from sluice.policies.ltyarn.usage import Usage
 

@@ -50,7 +50,7 @@ def test_nodes_without_resources_are_one_place():
 
 
 def test_nodes_with_resources_are_a_place_each():
-    """What tasks hold is not free; a resource that no node states is not limited."""
+    """Tasks hold a part of them. A node that states no resource has no limit."""
     nodes = [
         entry(0, 2, Resources(cpu=100.0, io=80.0), Resources(cpu=30.0)),
         entry(1, 3),

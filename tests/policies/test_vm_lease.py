@@ -15,11 +15,11 @@ MAP, CONTAINER = SlotKind.MAP, SlotKind.CONTAINER
 
 
 def lease(*, ended_s=None, deadline_at_s=None, state=JobState.DONE, request=None, phases=()):
-    """Two nodes with 6 units from 10 s on, which boot for 3 s."""
+    """Two nodes with 6 units from 10 s on, which boot for 3.06 s."""
     job = Mock(deadline_at_s=deadline_at_s, vm_request=request)
     entry = Mock(job=job, finished_at_s=ended_s, state=state, phases=phases)
     grant = Mock(spec=VmGrant, vm_type="t", vms=2, known_until_s=50.0)
-    return VmLease(entry, grant, [0, 1], 10.0, 3.0, 6.0)
+    return VmLease(entry, grant, [0, 1], 10.0, 3.06, 6.0)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_a_row_says_whether_the_deadline_was_met(ended_s, facts, late, met):
 def test_tasks_wait_for_the_boot_and_then_for_a_free_slot():
     own = lease()
 
-    assert own.why_waiting(12.9).code is ReasonCode.VMS_BOOT
-    assert dict(own.why_waiting(12.9).numbers) == {"at_s": 13.0}
-    assert own.why_waiting(13.0).code is ReasonCode.OWN_VMS_BUSY
+    assert own.why_waiting(13.05).code is ReasonCode.VMS_BOOT
+    assert dict(own.why_waiting(13.05).numbers) == {"at_s": 13.1}
+    assert own.why_waiting(13.06).code is ReasonCode.OWN_VMS_BUSY
 
 
 def phase(kind, waiting, *, alike, has_inputs=True):
