@@ -252,6 +252,13 @@ def test_its_settings_are_checked(setting, fragment):
         (["--set", "slowstart=.5"], ""),
         (["--set", "copies.sepb=.5"], ""),
         (["--set", "slow_factor=2", "--set", "p_slow=1%"], ""),
+        (["--copies", "late", "--set", "copies.spec_cap=3"], ""),
+        (["--copies", "sepb", "--set", "copies.sepb_mode=pool"], ""),
+        (["--order", "ltrf", "--set", "copies.kill_slow=true"], ""),
+        *(
+            (["--order", "ltrf", "--set", given], "has no effect without `--copies` late or sepb")
+            for given in ("copies.spec_cap=3", "copies.sepb=.5", "copies.speculation=late")
+        ),
     ],
 )
 def test_a_setting_without_an_effect_is_reported_on_stderr(words, note):

@@ -13,7 +13,10 @@ from sluice.core.settings import CoreSettings
 from sluice.ingest.settings import Declarations, Settings
 from sluice.model.settings import settings_of_class
 from sluice.policies.part_settings import owners, settings_classes
+from sluice.policies.settings import SpeculationSettings
 from sluice.simulation.settings import SimulationSettings
+
+_OF_COPIES = settings_of_class(SpeculationSettings).keys() - {"kill_slow"}
 
 
 def settings_notes(
@@ -63,15 +66,33 @@ def _note(
     ]
     if not readers:
         return _unread(key, name, is_live=is_live)
+    if name in _OF_COPIES and not _may_copy(chosen):
+        return f"`{key}` has no effect without `--copies` late or sepb"
     needs = []
     for policy, kind in readers:
         declared = settings_of_class(kind)[name]
+        if declared.needs == "speculation=late" and _are_parts(chosen):
+            return None  # `--copies` says it there
         if declared.is_met(settings.of(kind, policy)):
             return None
         needs.append(declared.needs)
     needed, equals, value = needs[0].partition("=")
     named = settings.declarations.key_of(needed)
     return f"`{key}` has no effect without `{named}{equals}{value.replace('|', ' or ')}`"
+
+
+def _are_parts(chosen: Sequence[ChosenPolicy]) -> bool:
+    """Whether a scheduler of parts decides, and no preset by itself."""
+    return any(one.composition is not None for one in chosen)
+
+
+def _may_copy(chosen: Sequence[ChosenPolicy]) -> bool:
+    """Whether a scheduler may copy tasks; parts do if `--copies` says so."""
+    return not all(
+        one.composition is not None and one.composition.copies == "none"
+        for one in chosen
+        if one.kind == "tasks"
+    )
 
 
 def owners_of(chosen: Sequence[ChosenPolicy]) -> set[str]:
