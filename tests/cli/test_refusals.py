@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from tests.cli.terminal import sluice
@@ -332,3 +333,29 @@ def test_a_file_that_is_given_as_an_argument_is_sent_to_its_option():
     found = sluice("simulate", "jobs.yaml", "more.yaml")
     assert found.code == 2
     assert "--file" not in found.err
+
+
+# --- what a message suggests ----------------------------------------------------------------------
+
+QUEUES = Path(__file__).resolve().parents[2] / "examples" / "queues"
+
+
+def test_a_message_calls_an_option_as_the_command_does():
+    answer = sluice(
+        "whatif", "--history", QUEUES / "sacct.txt", "--history-set", "nonsense=1",
+        "--config", QUEUES / "capacity-scheduler.xml",
+    )  # fmt: skip
+
+    assert answer.code == 2
+    assert answer.err.startswith("--history-set: 'nonsense' is not an option here.")
+
+
+def test_a_second_log_without_an_option_is_seen_as_one():
+    answer = sluice("validate", "--from-log", QUEUES / "squeue.txt", QUEUES / "sacct.txt")
+
+    assert answer.code == 2
+    assert "with a --from-log of its own" in answer.err
+
+
+def test_serve_has_no_panel_for_an_option_that_it_lacks():
+    assert "With --file" not in sluice("serve", "--help").out

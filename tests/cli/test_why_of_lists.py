@@ -152,3 +152,13 @@ def test_backfilling_is_that_of_the_scheduler_of_the_list_unless_asked_otherwise
 
     assert "it waited" not in command(*words).out
     assert "it waited 19 m 00 s" in command(*words, "--tasks", "fcfs").out
+
+
+@pytest.mark.parametrize(("listed", "name"), [(OF_KUEUE, "ml/c"), (OF_VOLCANO, "ml/c")])
+def test_what_ended_in_a_list_is_the_history_of_a_forecast(tmp_path, listed, name):
+    path = tmp_path / "list.json"
+    path.write_text(json.dumps(listed))
+    found = json.loads(command("eta", "--queue", path, "--slots", "4", "--json").out)
+
+    assert found["jobs"][name]["basis"]["runs"] == 1
+    assert not any("Give --history" in note for note in found["notes"] if name in note)

@@ -15,7 +15,7 @@ from sluice.api.options.predictions import QueueFacts
 from sluice.api.queue_now import QueueNow, queue_now
 from sluice.bootstrap.queues.forecast import QueueForecast, running_jobs
 from sluice.estimate.run_lengths import RunLengths
-from sluice.ingest.logs.formats import lists_queue, read_live_queue, read_log
+from sluice.ingest.logs.formats import lists_queue, read_live_queue
 from sluice.ingest.logs.live_queue import WAITING_AT_S, QueuedJob
 from sluice.ingest.logs.names import printable
 from sluice.ingest.logs.options import options_of
@@ -58,7 +58,7 @@ def listed_workload(
     for path in filter(lists_queue, paths):
         job_id = _id_in(path, name)
         if job_id is not None:
-            history = [one for one in paths if one != path or _has_ended(path)]
+            history = [one for one in paths if one != path]
             given = {"slots" if key in _SLOTS else key: value for key, value in options.items()}
             chosen = options_of(_Options, given, _FLAG)
             now = queue_now(path, QueueFacts(history=history, slots=chosen.slots), _SET_SLOTS)
@@ -72,14 +72,6 @@ def _id_in(path: str | Path, name: str) -> str | None:
     found = [job.job_id for job in jobs if name in (job.job_id, job.name)]
     exact = [job_id for job_id in found if job_id == name]
     return exact[0] if exact else found[0] if len(found) == 1 else None
-
-
-def _has_ended(path: str | Path) -> bool:
-    """Whether a list also has jobs that ended, with their lengths."""
-    try:
-        return any(run.elapsed_s is not None for run in read_log(path).runs)
-    except InvalidInput:
-        return False  # all that it lists runs or waits
 
 
 def _workload(path: str | Path, now: QueueNow, limit_s: float | None) -> Workload:

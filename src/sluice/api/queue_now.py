@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sluice.api.options.predictions import QueueFacts
@@ -89,10 +89,22 @@ def queue_now(queue: str | Path, given: QueueFacts, slots_flag: str = "--slots")
     )
 
 
+def _ended_in(queue: str | Path, found: LiveQueue) -> list[LogRead]:
+    """The list as a log of those of its jobs that ended; none where all run or wait."""
+    try:
+        log = read_log(queue)
+    except InvalidInput:
+        return []
+    still = {job.job_id for job in found.jobs}
+    ended = (run for run in log.runs if run.run_id.removeprefix(f"{run.source}/") not in still)
+    return [replace(log, runs=tuple(ended))]
+
+
 def _listed(queue: str | Path) -> tuple[LiveQueue, Report, list[LogRead], int]:
     """The queue, what was skipped, the history that comes with it, and slots that are up (or 0)."""
     if not is_web_address(str(queue)):
-        return *read_live_queue(queue), [], 0
+        found, report = read_live_queue(queue)
+        return found, report, _ended_in(queue, found), 0
     cluster = listed_cluster(str(queue))
     if cluster.queue is None:
         raise InvalidInput(

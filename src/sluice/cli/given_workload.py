@@ -89,8 +89,11 @@ def given_workload(
     """
     tables = tables or Tables()
     if logs.from_log and file is not None:
+        each = f"; if {file} is a log, too, name it with a --from-log of its own"
         raise InvalidInput(
-            f"it is given together with {flag}", where="--from-log", hint="give one of the two"
+            f"it is given together with {flag}",
+            where="--from-log",
+            hint="give one of the two" + (each if flag == "FILE" else ""),
         )
     if logs.from_log:
         return _from_logs(logs)

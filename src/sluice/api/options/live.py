@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sluice.api.options.fields import choice, count, like, option, switch
-from sluice.api.options.scheduling import ChosenScheduler, SchedulerOfFile, Seeded
+from sluice.api.options.scheduling import ChosenScheduler, Seeded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,7 +83,7 @@ class ServeNodes(ChosenEngine):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ServeOptions(ServeNodes, SchedulerOfFile):
+class ServeOptions(ServeNodes, ChosenScheduler):
     """Options of `serve`, but for where it is."""
 
 

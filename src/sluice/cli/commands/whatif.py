@@ -126,7 +126,14 @@ def _workload(past: PastJobs) -> GivenWorkload:
     logs = Logs(
         from_log=past.history, from_log_format=past.history_format, from_log_set=past.history_set
     )
-    return given_workload("whatif", past.file, logs, flag="--file")
+    try:
+        return given_workload("whatif", past.file, logs, flag="--file")
+    except InvalidInput as error:
+        what, where, hint = (
+            text.replace("--from-log", "--history")  # as other commands call the option
+            for text in (error.what, error.where, error.hint)
+        )
+        raise InvalidInput(what, where=where, hint=hint) from error
 
 
 def _about(suggestion: Mapping[str, object]) -> str:

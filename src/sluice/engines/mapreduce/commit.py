@@ -174,7 +174,7 @@ def output_exists(output: Path | str, *, where: str) -> InvalidInput:
     return InvalidInput(
         f"output {str(output)!r} exists",
         where=where,
-        hint="remove it, or name another folder; `sluice run --overwrite` replaces it",
+        hint="remove it, or name another folder; `run` replaces it with --overwrite",
     )
 
 
