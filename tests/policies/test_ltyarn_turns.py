@@ -12,9 +12,9 @@ class Children:
 
     def __init__(self, draw, count):
         self.draw = draw
-        self.base = dict.fromkeys(range(count), 0.0)
+        self.base: dict[int, float | None] = dict.fromkeys(range(count))
         self.rate = dict.fromkeys(range(count), 0.0)
-        self.turns = Turns("ltrf")
+        self.turns: Turns[int] = Turns("ltrf")
         self.turns.key_of = self.key
         for child in self.base:
             self.change(child)
@@ -57,7 +57,7 @@ def test_the_first_child_is_the_one_with_the_least_key(seed):
 @pytest.mark.interpreted
 def test_no_more_void_entries_are_kept_than_twice_the_children():
     """And 64. Each of eight children changes a thousand times, and grows dearer each time."""
-    turns = Turns("ltrf")
+    turns: Turns[int] = Turns("ltrf")
     keys = dict.fromkeys(range(8), 0)
     turns.key_of = lambda child, _: (keys[child], child)
     longest = 0

@@ -8,13 +8,13 @@ import pytest
 from sluice.core.reasons import ReasonCode
 from sluice.model.slot_kind import SlotKind
 from sluice.policies.dynamicmr.loans import Loans
-from sluice.policies.dynamicmr.pools import PoolWalk
+from sluice.policies.dynamicmr.pools import Claimant, PoolWalk
 
 pytestmark = pytest.mark.interpreted
 MAP, REDUCE = SlotKind.MAP, SlotKind.REDUCE
 
 
-class Pool:
+class Pool(Claimant):
     """Has some tasks, after which it has no key; each start makes its key no smaller."""
 
     def __init__(self, draw, number):

@@ -13,13 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sluice.bootstrap.forecasts.job_forecasts import ProfileForecasts
-from sluice.bootstrap.history.profiles import (
-    RUNS_RECALLED,
-    OnMessage,
-    is_open,
-    same_work,
-    with_past_lengths,
-)
+from sluice.bootstrap.history.profile_past import RUNS_RECALLED
+from sluice.bootstrap.history.profiles import OnMessage, is_open, same_work, with_past_lengths
 from sluice.engines.mapreduce.inputs import input_files
 from sluice.engines.mapreduce.layout import prepare
 from sluice.engines.mapreduce.made_inputs import made_inputs
