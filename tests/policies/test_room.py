@@ -33,6 +33,7 @@ def attached(room, slots, early, busy=0):
     return room
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize("room", [Containers, Lent, FreeResources])
 @pytest.mark.parametrize(("slots", "most"), [(7, 3), (6, 3), (5, 2)])
 def test_tasks_that_wait_for_others_hold_at_most_half_of_the_slots(room, slots, most):
@@ -47,6 +48,7 @@ def test_tasks_that_wait_for_others_hold_at_most_half_of_the_slots(room, slots, 
     assert full.explain(ready) is None
 
 
+@pytest.mark.interpreted
 def test_only_tasks_of_stages_are_limited_where_slots_are_lent():
     room = attached(Lent(), 6, 3)
 
@@ -54,12 +56,14 @@ def test_only_tasks_of_stages_are_limited_where_slots_are_lent():
     assert room.explain(phase(kind=SlotKind.REDUCE)) is None
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("busy", "most"), [(0, 1), (1, 1), (3, 1), (4, 2), (9, 4)])
 def test_without_slots_to_count_early_tasks_are_half_of_what_runs_or_one(busy, most):
     assert attached(FreeResources(), 0, most - 1, busy).fits(phase(), ANY_NODE)
     assert not attached(FreeResources(), 0, most, busy).fits(phase(), ANY_NODE)
 
 
+@pytest.mark.interpreted
 def test_a_node_that_is_gone_has_no_room_for_a_task():
     room = attached(FreeResources(), 6, 1)
     room.state.nodes = {"n": FULL_NODE, "gone": SimpleNamespace(is_up=False, fits=lambda _: True)}
@@ -67,6 +71,7 @@ def test_a_node_that_is_gone_has_no_room_for_a_task():
     assert Reason(ReasonCode.NO_FIT) == room.explain(phase())
 
 
+@pytest.mark.interpreted
 def test_a_task_needs_its_resources_on_the_node():
     assert not attached(FreeResources(), 6, 1).fits(phase(has_inputs=True), FULL_NODE)
 
