@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 
 import simpy
 
 Lengths = Sequence[Sequence[Sequence[float]]]  # by job, by phase (map, reduce), by task
+Slot = Callable[[], Generator[simpy.Event, None, None]]
 
 
 def simpy_fifo(lengths: Lengths, map_slots: int, reduce_slots: int) -> tuple[float, float]:
@@ -44,10 +45,14 @@ def simpy_fifo(lengths: Lengths, map_slots: int, reduce_slots: int) -> tuple[flo
             sleepers.append(sleeper)
             yield sleeper
 
-    for _ in range(map_slots):
-        env.process(map_slot())
-    for _ in range(reduce_slots):
-        env.process(reduce_slot())
+    return _timed(env, (map_slot, map_slots), (reduce_slot, reduce_slots))
+
+
+def _timed(env: simpy.Environment, *slots: tuple[Slot, int]) -> tuple[float, float]:
+    """Run so many of each kind of slot to the end; returns the seconds it took and the makespan."""
+    for slot, count in slots:
+        for _ in range(count):
+            env.process(slot())
     start_s = time.perf_counter()
     env.run()
     return time.perf_counter() - start_s, env.now
@@ -119,10 +124,4 @@ def simpy_fair(
             sleepers.append(sleeper)
             yield sleeper
 
-    for _ in range(map_slots):
-        env.process(map_slot())
-    for _ in range(reduce_slots):
-        env.process(reduce_slot())
-    start_s = time.perf_counter()
-    env.run()
-    return time.perf_counter() - start_s, env.now
+    return _timed(env, (map_slot, map_slots), (reduce_slot, reduce_slots))

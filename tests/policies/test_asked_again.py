@@ -104,15 +104,17 @@ WORLDS = {
 }
 
 
+DRAWN = {
+    "cluster": clusters(kinds_min=2, nodes_max=5),
+    "jobs": job_lists(tasks_max=8),
+    "order": st.sampled_from([EarliestDeadline, FewestRunning, Fair]),
+    "around": st.sampled_from([None, EveryOther, Looks]),
+}
+
+
 @pytest.mark.parametrize("world", WORLDS)
 @settings(max_examples=30, deadline=None)
-@given(
-    cluster=clusters(kinds_min=2, nodes_max=5),
-    jobs=job_lists(tasks_max=8),
-    order=st.sampled_from([EarliestDeadline, FewestRunning, Fair]),
-    around=st.sampled_from([None, EveryOther, Looks]),
-    delay_s=st.sampled_from([None, 2.0]),
-)
+@given(**DRAWN, delay_s=st.sampled_from([None, 2.0]))
 def test_a_room_that_looks_at_the_node_alone_may_be_asked_less_often(
     world, cluster, jobs, order, around, delay_s
 ):
@@ -130,12 +132,7 @@ def test_a_room_that_looks_at_the_node_alone_may_be_asked_less_often(
 
 @pytest.mark.parametrize("world", WORLDS)
 @settings(max_examples=30, deadline=None)
-@given(
-    cluster=clusters(kinds_min=2, nodes_max=5),
-    jobs=job_lists(tasks_max=8),
-    order=st.sampled_from([EarliestDeadline, FewestRunning, Fair]),
-    around=st.sampled_from([None, EveryOther, Looks]),
-)
+@given(**DRAWN)
 def test_a_room_that_looks_at_the_kind_alone_may_be_asked_about_one_phase(
     world, cluster, jobs, order, around
 ):

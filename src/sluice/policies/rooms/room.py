@@ -38,8 +38,8 @@ class Room:
     fits_by_node: whether `fits` reads nothing but what the workload says of the phase, and the node
     with what runs on it. Then a node that refused all waiting work is asked again only after it
     changed, or after other work came.
-    fits_by_kind: whether of the phase it reads the kind alone. Then one phase of each kind is asked
-    about instead of all that wait.
+    fits_by_kind: whether of the phase it reads the kind alone. Then a room that also says
+    `fits_by_node` is asked about one phase of each kind instead of all that wait.
     loans: on which nodes a slot may be lent; None where none is, or on all.
     """
 
